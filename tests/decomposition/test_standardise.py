@@ -207,10 +207,8 @@ class Failing(Costly):
 
 @pytest.mark.parametrize("factory", [Costly, Approximate])
 def test_a_cost_that_is_not_gaussian_is_refused_for_nothing(factory):
-    accountant = PrivacyAccountant(1.0, 1e-6)
-    with pytest.raises(ValueError, match=r"scale='private' needs .*Gaussian noise.*public scales"):
-        factory(2, scale="private", accountant=accountant).fit(IRIS)
-    assert accountant.receipts == ()
+    pca = factory(2, scale="private", accountant=PrivacyAccountant(1.0, 1e-6))
+    refused(pca, IRIS, r"scale='private' needs .*Gaussian noise.*public scales", kinds=ValueError)
 
 
 def test_a_probability_of_failure_stays_part_of_the_cost():
@@ -220,17 +218,12 @@ def test_a_probability_of_failure_stays_part_of_the_cost():
 
 
 def test_an_event_that_costs_more_than_is_stated_is_refused_before_the_charge():
-    accountant = PrivacyAccountant(9.0, 1e-5)
-    with pytest.raises(ValueError, match="are less than"):
-        Failing(2, epsilon=1.0, accountant=accountant).fit(ROWS)
-    assert accountant.receipts == ()
+    pca = Failing(2, epsilon=1.0, accountant=PrivacyAccountant(9.0, 1e-5))
+    refused(pca, ROWS, "are less than", kinds=ValueError)
 
 
 def test_interactions_have_no_scales():
     accountant = PrivacyAccountant(1.0, 1e-6, unit="interaction")
-    pca = DPPowerMethod(
-        2, protect="interaction", center=False, scale="private", accountant=accountant
-    )
-    with pytest.raises(ValueError, match="set scale=None"):
-        pca.fit(np.eye(5))
-    assert accountant.receipts == ()
+    protected = {"protect": "interaction", "center": False, "accountant": accountant}
+    pca = DPPowerMethod(2, scale="private", **protected)
+    refused(pca, np.eye(5), "set scale=None", kinds=ValueError)

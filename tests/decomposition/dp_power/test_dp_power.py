@@ -11,6 +11,8 @@ from scipy import sparse
 from skdppca import DPPowerMethod, PrivacyAccountant
 from skdppca.metrics import captured_variance
 
+from ...secret_rows import refused
+
 N, D, K = 4000, 30, 3
 SPREAD = np.r_[8.0, 6.0, 4.0, np.ones(D - 3)]
 X = np.random.default_rng(0).normal(size=(N, D)) * SPREAD
@@ -68,10 +70,8 @@ def test_interactions_are_cheaper_to_hide_than_users():
 
 
 def test_an_account_of_users_does_not_pay_for_interactions():
-    accountant = PrivacyAccountant(10.0, 1e-5)
-    with pytest.raises(ValueError, match="unit='interaction'"):
-        fitted(5, USERS, accountant=accountant, **INTERACTION)
-    assert accountant.receipts == ()
+    pca = DPPowerMethod(5, accountant=PrivacyAccountant(10.0, 1e-5), **INTERACTION)
+    refused(pca, USERS, "unit='interaction'", kinds=ValueError)
     fitted(5, USERS, accountant=PrivacyAccountant(10.0, 1e-5, unit="interaction"), **INTERACTION)
 
 
@@ -93,9 +93,8 @@ def test_what_has_no_proof_for_interactions_is_refused_for_nothing(parameters):
         10.0, 1e-5, unit="interaction", adjacency=parameters.get("adjacency", "add-remove")
     )
     (name,) = parameters
-    with pytest.raises(ValueError, match=f"protect='interaction' .*set {name}="):
-        fitted(5, USERS, accountant=accountant, **INTERACTION | parameters)
-    assert accountant.receipts == ()
+    pca = DPPowerMethod(5, accountant=accountant, **INTERACTION | parameters)
+    refused(pca, USERS, f"protect='interaction' .*set {name}=", kinds=ValueError)
 
 
 @pytest.mark.parametrize("given", ["dense", "groups"])
