@@ -99,18 +99,6 @@ def test_a_filter_keeps_the_order_of_groups(tmp_path):
     assert not Files(X, NAMES, "who").check().unsorted
 
 
-@pytest.mark.parametrize("block", [60, 2**20])
-def test_the_first_rows_of_a_csv_do_not_decide_how_others_are_read(block, tmp_path):
-    rows = np.repeat([1.0, 2.5], 50)
-    lines = [*["1,1,1,1"] * 50, *["2.5,2.5,2.5,2.5"] * 50, ""]
-    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,d", *lines, ""]))
-    form = ds.CsvFileFormat(read_options=csv.ReadOptions(block_size=block))
-    X = ds.dataset(tmp_path / "t.csv", format=form, schema=FLOATS)
-    found = pa.Table.from_batches(reader.batches(X, NAMES))
-    assert found.schema == FLOATS
-    np.testing.assert_array_equal(found["d"], rows)
-
-
 @pytest.mark.parametrize("typed", [False, True])
 def test_text_in_the_last_block_of_a_csv_is_refused_before_the_charge(typed, tmp_path):
     lines = ["a,b,c,d", *["1,1,1,1"] * 90, f"1,1,1,{SECRET}", ""]
@@ -136,19 +124,6 @@ def test_kept_or_read_again_or_in_memory_a_seeded_fit_has_the_same_bits(
         found.add(DPGauss(2, random_state=0).fit(X).components_.tobytes())
     found.add(DPGauss(2, random_state=0).fit(rows.to_pandas()).components_.tobytes())
     assert len(found) == 1
-
-
-@pytest.mark.parametrize("block", [40, 2**20])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_blank_line_of_one_column_is_a_missing_value(block, end, tmp_path):
-    cells = ["1", "", "", *["2"] * 50, '""', ""]
-    (tmp_path / "t.csv").write_bytes(end.join(["a", *cells, ""]).encode())
-    form = ds.CsvFileFormat(read_options=csv.ReadOptions(block_size=block))
-    X = ds.dataset(tmp_path / "t.csv", format=form, schema=pa.schema([FLOATS.field("a")]))
-    found = pa.Table.from_batches(reader.batches(X, ["a"]))["a"].to_pylist()
-    assert found == [float(cell) if cell.strip('"') else None for cell in cells]
-    with pytest.raises(ValueError, match="missing entries"):
-        DPGauss(1).fit(X)
 
 
 def test_a_csv_that_is_compressed_is_read(tmp_path):
