@@ -64,12 +64,6 @@ def test_a_feature_that_drowns_the_others_is_named(fit, rows, tmp_path, more):
     assert ("almost only 'x1'" in result.out) == ("almost only" in result.out) == (not more)
 
 
-@pytest.mark.parametrize(("given", "taken"), [("DPGauss", "DPGauss"), ("privatepca", "PrivatePCA")])
-def test_a_method_can_be_called_by_its_class(fit, tmp_path, given, taken):
-    assert fit("-k", 2, "--method", given).status == 0
-    assert core_in(tmp_path / "out")["method"] == taken
-
-
 def test_the_arrays_are_the_fitted_attributes(fit, rows, tmp_path):
     fit("-k", 2, "--epsilon", "inf")
     exact = PCA(2).fit(rows)
