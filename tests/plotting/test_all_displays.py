@@ -123,16 +123,6 @@ def seeded():
     return fit(random_state=0)
 
 
-@pytest.fixture(scope="module")
-def alone():
-    return fit(1)
-
-
-@pytest.fixture(scope="module")
-def many():
-    return fit(20, 300)
-
-
 @pytest.fixture
 def ax():
     return Figure(layout="constrained").subplots()
@@ -269,14 +259,14 @@ def piped():
 
 
 @on_all(without=["fits", "one component"])
-def test_one_component_is_written_without_a_warning(alone, ax, case):
-    saved(case[0](alone, ax=ax))
+def test_one_component_is_written_without_a_warning(ax, case):
+    saved(case[0](fit(1), ax=ax))
 
 
 @pytest.mark.slow
 @on_all(without=["fits"])
-def test_of_300_features_it_is_written_without_a_warning(many, ax, case):
-    saved(case[0](many, ax=ax))
+def test_of_300_features_it_is_written_without_a_warning(ax, case):
+    saved(case[0](fit(20, 300), ax=ax))
 
 
 @pytest.mark.parametrize("display", DISPLAYS)

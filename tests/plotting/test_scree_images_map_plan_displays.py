@@ -111,18 +111,6 @@ def test_without_variances_there_is_no_scree_plot_and_images_have_no_shares():
     assert [ax.get_title() for ax in images(pca).axes_.ravel()] == ["1", "2"]
 
 
-def test_the_error_bars_hold_the_variances_without_noise():
-    # A variance is outside its bar with probability .05: of 40, mean 2, and P(more than 7) < .001
-    # for each of three components.
-    exact = np.linalg.eigvalsh(np.cov(DIGITS.T))[::-1][:3]
-    outside = np.zeros(3)
-    for seed in range(40):
-        pca = fitted(3, epsilon=4.0, random_state=seed)
-        bars = 1.96 * _noise_of_fits._clipped_errors(pca)
-        outside += np.abs(pca.explained_variance_ - exact) > bars
-    assert outside.max() <= 7
-
-
 def test_a_bar_doubles_where_the_alignment_is_a_quarter():
     pca = fitted(2, adjacency="replace-one")
     pca.privacy_.details["alignments"] = np.array([1.0, 0.25])
