@@ -134,21 +134,18 @@ def test_every_page_of_a_method_is_in_the_table_and_the_toctree():
     assert pages == set(re.findall(r"^   (\w+)$", toctree, re.MULTILINE))
 
 
+def missing(name):
+    raise PackageNotFoundError(name)
+
+
 @on_all_estimators
-@pytest.mark.parametrize("urls", [(), ("Source, https://code.example",)])
-def test_without_an_address_there_is_no_link(monkeypatch, factory, urls):
-    declare(monkeypatch, *urls)
+@pytest.mark.parametrize("urls", [(), ("Source, https://code.example",), None])
+def test_without_an_address_or_an_installed_package_there_is_no_link(monkeypatch, factory, urls):
+    declare(monkeypatch, *(urls or ()))
+    if urls is None:
+        monkeypatch.setattr(_sklearn, "metadata", missing)
     assert links(factory()) == []
     assert ">?<" not in factory()._repr_html_()
-
-
-def test_without_an_installed_package_there_is_no_link(monkeypatch):
-    def missing(name):
-        raise PackageNotFoundError(name)
-
-    declare(monkeypatch)
-    monkeypatch.setattr(_sklearn, "metadata", missing)
-    assert links(DPGauss()) == []
 
 
 def test_an_estimator_of_a_user_links_nowhere(hosted):
