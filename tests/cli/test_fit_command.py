@@ -95,8 +95,7 @@ def test_a_fit_without_variances_writes_all_that_there_is(fit, run, rows, tmp_pa
     result = fit("--epsilon", 0.01, "-k", 2, data=tmp_path / "t.npy", pictures=True)
     assert result.status == 0
     assert "No variances: the noise hides" in result.out
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == FILES
+    assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
     page = (tmp_path / "out" / "report.html").read_text()
     assert 'id="picture-loadings"' in page and 'id="picture-scree"' not in page
     assert "No variances: the noise hides" in page

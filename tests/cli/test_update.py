@@ -133,15 +133,7 @@ def test_it_is_what_partial_fit_gives(update, grown, tables, ledgers, tmp_path):
 REFUSED = {
     "private scales": (("--scale", "private"), "--scale private, but the cohorts before"),
     "another centre": (("--no-center",), "released with no --no-center"),
-    "a bound": (("--norm-bound", "3"), "--norm-bound 3.0, but the cohorts before"),
-    "neighbours": (
-        ("--adjacency", "replace-one"),
-        "is for --adjacency add-remove, and this fit for replace-one",
-    ),
-    "absent entries": (
-        ("--missing", "mean"),
-        "--missing mean, but the cohorts before were released with --missing error",
-    ),
+    "neighbours": (("--adjacency", "replace-one"), "is for --adjacency add-remove, and this fit"),
     "groups": (("--groups", "pulse"), "protects every row alone"),
     "columns": (("--drop", "age"), "pass --columns age,height,weight,pulse"),
     "order": (("--columns", "height,age,weight,pulse"), "pass --columns age,height"),
