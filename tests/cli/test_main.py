@@ -1,5 +1,4 @@
 import os
-import runpy
 import sys
 
 import pytest
@@ -90,11 +89,3 @@ def test_unforeseen_errors_are_not_hidden(fit, monkeypatch):
     monkeypatch.setattr("skdppca.cli._fit_command.opened", broken)
     with pytest.raises(AssertionError):
         fit()
-
-
-def test_the_module_runs_as_the_command(capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["skdppca", "--version"])
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module("skdppca", run_name="__main__")
-    assert end.value.code == 0
-    assert capsys.readouterr().out.startswith("skdppca ")
