@@ -15,7 +15,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca.exceptions import MovingFoldsWarning
 from skdppca.model_selection import PrivateSearchCV, RecordKFold, _private_search, price
 from skdppca.model_selection._scorer import HitScorer, _scores
 from skdppca.model_selection._search_plan import budget_of, plan_search
@@ -265,8 +264,3 @@ def test_a_stock_search_is_priced_with_both_steps():
     paid = np.sqrt(sum(receipt.event.mu**2 for receipt in accountant.receipts))
     (total,) = expected.totals
     assert total.mu == pytest.approx(paid, rel=1e-12)
-
-
-def test_folds_by_labels_are_warned_of():
-    with pytest.warns(MovingFoldsWarning):
-        price(GridSearchCV(pipeline(adjacency="replace-one"), GRID, cv=3), 5)

@@ -115,13 +115,6 @@ def test_a_guarantee_for_other_neighbours_is_refused(make, ours, theirs, reason)
     assert accountant.receipts == ()
 
 
-def test_an_external_release_is_not_missing_from_the_account(make):
-    accountant = make()
-    own = accountant.charge(GaussianEvent(0.1), **NOTION)
-    accountant.charge_external("counts", mu=0.1, **ADDED)
-    assert accountant.unrecorded == (own,)
-
-
 def test_no_release_of_ours_can_be_recorded_for_an_external_charge(make):
     accountant = make()
     receipt = accountant.charge_external("counts", mu=0.1, **ADDED)
