@@ -9,15 +9,13 @@ import pytest
 
 from skdppca import GDPPCA, PrivacyAccountant
 from skdppca.datasets import make_contaminated, make_elliptical, make_gaussian
-from skdppca.decomposition.gdppca import FINE_GRID, _median_difference, kendall_shares
+from skdppca.decomposition.gdppca import FINE_GRID, _median_difference
 from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms import kendall
-from skdppca.mechanisms.spectrum import NoisySpectrum
 from skdppca.metrics import sin_theta
 from skdppca.noise import GaussianQuery
 from skdppca.records import Records
-from skdppca.records.kernels import Kernel
-from skdppca.records.pairs import MAX_COMPLETE, cyclic_sum
+from skdppca.records.pairs import MAX_COMPLETE
 from skdppca.statistics import KendallMatrix, MeanRows
 
 from ...estimators import but_the_first_slow
@@ -231,16 +229,3 @@ def test_the_median_difference_is_found_within_its_grid(direction):
     assert found in FINE_GRID
     assert math.fsum(q.mu**2 for q in private.budget.queries) <= 1 + 1e-12
     assert {q.sensitivity for q in private.budget.queries} == {2.0}
-
-
-KERNELS = [Kernel(), Kernel(3.0), Kernel(3.0, lambda t: t * np.exp(-((t / 6) ** 2)))]
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_shares_of_the_variance_are_found_behind_the_eigenvalues(kernel):
-    variances = np.array([10.0, 5.0, 1.0, 1.0, 1.0])
-    X = np.random.default_rng(5).normal(size=(6000, 5)) * np.sqrt(variances)
-    matrix = cyclic_sum(X, np.arange(6000), 10, kernel)
-    spectrum = NoisySpectrum(np.linalg.eigvalsh(matrix, UPLO="U")[::-1], 0.0)
-    shares = kendall_shares(spectrum, kernel, 10.0)
-    np.testing.assert_allclose(shares, variances / 18, rtol=0.1)
