@@ -1,7 +1,6 @@
 """Layers that import-linter cannot see: private names, records, rooms, and the folders of tests."""
 
 import ast
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -117,13 +116,3 @@ def test_every_test_lies_in_the_folder_of_a_room():
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     folders = {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")}
     assert folders <= rooms | BESIDE
-
-
-def test_each_class_has_a_name_of_its_own():
-    names = Counter(
-        node.name
-        for module in MODULES
-        for node in tree_of(module).body
-        if isinstance(node, ast.ClassDef)
-    )
-    assert [name for name, times in names.items() if times > 1] == []
