@@ -416,6 +416,7 @@ def _wrong_rows(one: Evidence, chain: Chain) -> Iterator[str]:
                 if wrong:
                     yield f"{whose}{fit}{wrong}"
     if not here:
+        elsewhere = f"{elsewhere}; give the ledger that was charged" if elsewhere else elsewhere
         yield elsewhere if not parts else "none of its parts was charged to this ledger"
 
 

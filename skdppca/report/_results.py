@@ -19,6 +19,7 @@ from ._found import found
 from ._sections import DIGITS, budget, claim, sentence, status_of, words
 
 PRIVATE = "These files are private as stated; rows transformed with the components are not."
+ROWS = "Rows transformed with the components are not private."
 
 NOT_STATED = "No --title and no --context: the page says 'Not stated'. To state them, in a copy:"
 
@@ -67,7 +68,9 @@ def advice(document: Mapping[str, Any]) -> list[str]:
     status = status_of(document)
     if status == "not-as-stated":
         return []
-    return [words().TREAT_AS_DATA if status == "not-private" else PRIVATE]
+    if status == "not-private":
+        return [words().TREAT_AS_DATA]
+    return [claim(document)[-1], ROWS] if status in ("open", "uncharged") else [PRIVATE]
 
 
 def not_stated(out: Path, *words: object) -> list[str]:

@@ -293,6 +293,7 @@ def _answered(document: Document) -> dict[str, Any]:
         "number": sum(bool(one) and one["answer"] != "unknown" for one in given),
         "of": len(HAZARDS),
         "open_ones": _open(document),
+        "objection": bool(_voided(document)),
     }
 
 

@@ -16,14 +16,14 @@ from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Receipt, Statement
 from ..privacy.checks import Question, anew
 from ..privacy.grown import all_receipts
-from ..privacy.parts import paid_by
+from ..privacy.parts import is_merged, paid_by
 from ._checks import Compared, findings
 from ._contents import FILES, PAGE, SIGNATURE, SUMS
 from ._directory import instead_of
 from ._sections import claim, status_of, words
 from ._subject import Subject
 
-Status = Literal["private", "not-private", "not-as-stated", "uncharged", "differs"]
+Status = Literal["private", "open", "uncharged", "not-as-stated", "not-private", "differs"]
 
 ODD = "is a link, a pipe or a folder, not a file that skdppca wrote: remove it"
 
@@ -73,16 +73,13 @@ class Verification:
 
     @property
     def status(self) -> Status:
-        """The state of the release: a private one agrees, is as stated, and charged an account.
-
-        Questions that the curator left open change it in no way: the text names them.
-        """
+        """The state of the release: a private one agrees, is as stated, and charged an account."""
         if any(not one.says.endswith(UNCHARGED) for one in self.findings):
             return "differs"
         status = status_of(self.document)
         if self.findings and status not in ("not-private", "not-as-stated"):
             return "uncharged"
-        return "private" if status in ("merged", "sites", "open") else cast(Status, status)
+        return "private" if status in ("merged", "sites") else cast(Status, status)
 
     def __str__(self) -> str:
         readable = self.reports and not any(one.question == "files" for one in self.findings)
@@ -270,20 +267,23 @@ def _alone(release: Compared) -> list[str]:
 def _on_ledger(release: Compared, sound: bool) -> str:
     statement, reports = release.statement, release.reports
     receipts = _receipts(reports) if sound else []
+    merged = any(is_merged(report.details) for report in reports)
     if statement is None:
         if any("sites" in report.details for report in reports):
             return "Not checked. `skdppca ledger show FILE` at each site should name this release."
-        if any(what.startswith("part") for what, _ in receipts):
+        if merged:
             return "Not checked. To check the charge of a part, give --ledger FILE of that part."
         if not all(report.receipts for report in reports):
             return "There is nothing to check, because no ledger was charged."
         return "Not checked. To check the charge, give --ledger FILE."
     if not reports:
         return NOT_REACHED
-    note = "Not checked: who wrote the ledger."
+    own = statement.chain.terms.accountant
+    here = [what for what, one in receipts if one.accountant == own]
+    note = f"It holds the charge of {', '.join(here)}. " if merged and here else ""
+    note += "Not checked: who wrote the ledger."
     if release.head is None and release.signer is None:
         note += " To find out, ask for its head or a signature through another channel."
-    own = statement.chain.terms.accountant
     others = [
         f"{what} (ledger {one.accountant[:8]})" for what, one in receipts if one.accountant != own
     ]

@@ -368,7 +368,7 @@ def test_a_fit_says_what_its_ledger_holds_afterwards(fit, run, ledger, tmp_path)
     assert len(re.findall(r"head [0-9a-f]{12}", said)) == 1
     *_, command = said.strip().splitlines()
     assert command.endswith(f"--head {account.statement().chain.head()}")
-    assert run(*shlex.split(command)[1:]).status == 0
+    assert run(*shlex.split(command)[1:], "--allow", "open").status == 0
     assert "is spent by 1 charge); " in fit("--ledger", ledger, "--epsilon", 1.9, "--force").err
 
 

@@ -41,7 +41,8 @@ from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
 from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of
 from skdppca.privacy.checks import verify_report
 from skdppca.private_data import PrivateData, Public
-from skdppca.report import ReleaseReport, verify
+from skdppca.report import Context, ReleaseReport, verify
+from skdppca.report._context import DECISIVE
 from skdppca.statistics import Count, Distances, MeasureHistogram
 
 from ..estimators import SUMS
@@ -281,7 +282,7 @@ def test_the_report_says_who_took_part_and_what_was_charged(made):
 
 def test_the_release_says_that_each_site_was_charged(made, tmp_path):
     pca = fit_sites(METHODS["DPGauss"], **made.call)
-    page = ReleaseReport(pca, pictures=False).html()
+    page = ReleaseReport(pca, context=Context(**DECISIVE), pictures=False).html()
     assert '<section class="box sites"' in page and "Charged to the ledger of each site" in page
     assert "No ledger was charged" not in page
     everywhere = epsilon_of(3 * pca.privacy_.cost.mu, pca.privacy_.delta)

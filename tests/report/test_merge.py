@@ -531,6 +531,7 @@ def test_each_part_is_checked_by_its_ledger(files):
     assert whole.agrees and "give --ledger FILE of that part" in str(whole)
     one, other = (verify(files / "merged", ledger=files / name) for name in ("one", "other"))
     assert one.agrees and "part 3 (ledger" in str(one)
+    assert "It holds the charge of part 1. Not checked" in str(one)
     assert other.agrees and "Nor: part 1 (ledger" in str(other)
     head = PrivacyLedger(files / "one").statement().chain.head()
     assert verify(files / "merged", ledger=files / "one", head=head).agrees

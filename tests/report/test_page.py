@@ -158,7 +158,10 @@ def test_the_page_has_twelve_sections_and_the_answers_of_the_curator(page):
             DECISIVE | {"chosen_by_looking": "unknown"},
             "5 of 10 questions of section 10 are answered. Question 3 is open",
         ),
-        (DECISIVE, "6 of 10 questions of section 10 are answered.<"),
+        (
+            DECISIVE,
+            "6 of 10 questions of section 10 are answered. Those that the figures rest on",
+        ),
     ],
 )
 def test_the_box_says_that_the_curator_is_silent(frame, answers, says):
