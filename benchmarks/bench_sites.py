@@ -54,7 +54,7 @@ from skdppca.federated import (
     Transport,
     fit_sites,
 )
-from skdppca.federated.transport import Action
+from skdppca.federated.messages import Message, Request
 from skdppca.metrics import zeta_squared
 from skdppca.privacy import epsilon_of, mu_of
 
@@ -105,17 +105,18 @@ class Counted:
 
     def exchange(
         self,
-        action: Action,
-        body: bytes,
+        message: Message,
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
         accepts: Callable[[str, Reply], bool],
     ) -> dict[str, Reply]:
-        replies = self._transport.exchange(action, body, signature, arrays, sites, accepts)
+        replies = self._transport.exchange(message, signature, arrays, sites, accepts)
         reply = replies[sites[0]]
-        self.questions += action == "answer"
-        self.down += len(body) + len(signature) + sum(array.nbytes for array in arrays.values())
+        self.questions += isinstance(message, Request)
+        self.down += (
+            len(message.body) + len(signature) + sum(array.nbytes for array in arrays.values())
+        )
         self.up += sum(len(key) + len(text) for key, text in reply.fields.items())
         self.up += 0 if reply.vector is None else reply.vector.nbytes
         return replies

@@ -16,7 +16,7 @@ from .questions import Asked, written_question
 from .refusals import Refusal
 from .runs import Answered
 from .study import Study
-from .transport import Action, Reply, Transport
+from .transport import Reply, Transport
 
 # Times that a message is sent to a site that does not answer.
 ATTEMPTS = 2
@@ -96,7 +96,7 @@ class Federation:
         """
         when = "the sites did not all agree to the plan, and nothing was charged"
         self._begun = True
-        for site, reply in self._gathered("hello", self.plan, {}, when).items():
+        for site, reply in self._gathered(self.plan, {}, when).items():
             self._keys[site] = reply.fields.get("key", ""), reply.fields.get("key_signature", "")
 
     def ask(self, asked: Asked, query: SharedQuery) -> np.ndarray:
@@ -127,7 +127,7 @@ class Federation:
             "cannot be opened and the run has failed. What sites have charged stays charged"
         )
         self.answered.append(Answered(request.digest, query.mu))
-        replies = self._gathered("answer", request, arrays, when)
+        replies = self._gathered(request, arrays, when)
         shape = (query.drawn,)
         vectors = {site: r.vector for site, r in replies.items() if r.vector is not None}
         true = [site for site, vector in vectors.items() if vector.shape == shape]
@@ -167,26 +167,24 @@ class Federation:
         """
         self._over = True
         close = Close(run=self.plan.run, plan=self.plan.digest, release=release)
-        replies = self._exchanged("close", close, {})
+        replies = self._exchanged(close, {})
         return tuple(s for s in self.sites if s not in replies or replies[s].refused)
 
     def _gathered(
-        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray], when: str
+        self, message: Message, arrays: Mapping[str, np.ndarray], when: str
     ) -> dict[str, Reply]:
         """Gather what all sites reply; every reply is checked."""
-        replies = self._exchanged(action, message, arrays)
+        replies = self._exchanged(message, arrays)
         refused = {site: code for site, reply in replies.items() if (code := reply.refused)}
         silent = [site for site in self.sites if site not in replies]
         if refused or silent:
             raise SitesError(self.plan.run, when, refused, silent)
         return replies
 
-    def _exchanged(
-        self, action: Action, message: Message, arrays: Mapping[str, np.ndarray]
-    ) -> dict[str, Reply]:
+    def _exchanged(self, message: Message, arrays: Mapping[str, np.ndarray]) -> dict[str, Reply]:
         """Send a message to all sites, and again to those that do not reply, which is free."""
-        body, request = message.body, message.digest
-        signature, replies = self._analyst.sign(body), dict[str, Reply]()
+        request, signature = message.digest, self._analyst.sign(message.body)
+        replies = dict[str, Reply]()
 
         def accepts(site: str, reply: Reply) -> bool:
             return site in self.sites and reply.is_from(site, self.study.sites[site], request)
@@ -194,7 +192,7 @@ class Federation:
         for _ in range(ATTEMPTS):
             missing = [site for site in self.sites if site not in replies]
             if missing:
-                found = self._transport.exchange(action, body, signature, arrays, missing, accepts)
+                found = self._transport.exchange(message, signature, arrays, missing, accepts)
                 replies |= {site: reply for site, reply in found.items() if accepts(site, reply)}
         return replies
 

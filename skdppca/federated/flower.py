@@ -26,7 +26,7 @@ from .flower_messages import (  # before flwr
 
 # isort: split
 import httpx
-from flwr.app import Message, RecordDict
+from flwr.app import Message, MessageType, RecordDict
 from flwr.common.constant import SUPERLINK_NODE_ID, SubStatus
 from flwr.proto.control_pb2 import StartRunRequest
 from flwr.proto.fab_pb2 import Fab
@@ -46,7 +46,9 @@ from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor, RuntimeVers
 from flwr.supercore.runtime import RuntimeHttpClient
 from flwr.supercore.task_identity import TaskIdentity
 
-from .transport import Action, Reply
+from .messages import Message as Signed
+from .messages import Request
+from .transport import Reply
 
 # Seconds after which a site is asked again that has not answered.
 AGAIN = 30.0
@@ -177,8 +179,7 @@ class FlowerTransport:
 
     def exchange(
         self,
-        action: Action,
-        body: bytes,
+        message: Signed,
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
@@ -188,8 +189,7 @@ class FlowerTransport:
 
         Parameters
         ----------
-        action : {"hello", "answer", "close"}
-        body : bytes
+        message : Message
         signature : str
         arrays : mapping of str to ndarray
         sites : sequence of str
@@ -203,27 +203,26 @@ class FlowerTransport:
         dict
             A reply by site. A site that did not answer in time is absent.
         """
-        content = packed_request(body, signature, arrays)
+        content = packed_request(message.body, signature, arrays)
         answers: dict[str, Reply] = {}
         asked: dict[str, int] = {}
         when: dict[int, float] = {}
-        patience = self._patience if action == "answer" else min(self._patience, BRIEF_PATIENCE)
-        end = time.monotonic() + patience
+        most = self._patience if isinstance(message, Request) else BRIEF_PATIENCE
+        end = time.monotonic() + min(self._patience, most)
         while (missing := set(sites) - set(answers)) and time.monotonic() < end:
             try:
                 for node in self._to_ask(missing, when):
-                    asked[self._send(node, action, content)] = node
+                    asked[self._send(node, content)] = node
                 for number in list(asked):
-                    message = received(
-                        self._client, self._node, PullAppMessagesRequest(message_ids=[number])
-                    )
-                    if message is None:
+                    pull = PullAppMessagesRequest(message_ids=[number])
+                    answer = received(self._client, self._node, pull)
+                    if answer is None:
                         continue
                     node = asked.pop(number)
-                    if message.has_error():  # the node is gone: ask when it is back
+                    if answer.has_error():  # the node is gone: ask when it is back
                         when.pop(node, None)
                         continue
-                    reply = unpacked_reply(message.content)
+                    reply = unpacked_reply(answer.content)
                     name = reply.fields.get("site", "")
                     if name in missing and accepts(name, reply):
                         self._names[node], answers[name] = name, reply
@@ -243,11 +242,11 @@ class FlowerTransport:
                 due.append(node)
         return due
 
-    def _send(self, node: int, action: Action, content: RecordDict) -> str:
+    def _send(self, node: int, content: RecordDict) -> str:
         TaskIdentity.run_id, TaskIdentity.task_id = self._run, self._task
         TaskIdentity.node_id = SUPERLINK_NODE_ID
         ttl = self._patience + BRIEF_PATIENCE
-        message = Message(content, node, f"query.{action}", ttl=ttl)
+        message = Message(content, node, MessageType.QUERY, ttl=ttl)
         return push(self._client, self._node, message, PushAppMessagesRequest)
 
     def __repr__(self) -> str:

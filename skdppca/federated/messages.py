@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -42,7 +42,7 @@ def array_digest(array: np.ndarray) -> str:
 
 
 class Message(Checked, frozen=True, kw_only=True, tag_field="action"):
-    """Base: a bundle of public facts with one canonical text; their types say what they may be."""
+    """Base: a bundle of public facts with one canonical text, which names the action as well."""
 
     run: RunId
     protocol: Literal["skdppca-sum/1"] = "skdppca-sum/1"
@@ -56,22 +56,6 @@ class Message(Checked, frozen=True, kw_only=True, tag_field="action"):
     def digest(self) -> str:
         """The name of this message."""
         return digest_of(self.body)
-
-    @classmethod
-    def from_body(cls, body: bytes) -> Self:
-        """Read what `body` wrote.
-
-        Raises
-        ------
-        ValueError
-            If it is anything else than such a message.
-        """
-        message = None
-        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            message = msgspec.json.decode(body, type=cls)
-        if message is None or canonical(message) != body:  # to the last bit
-            raise ValueError(f"it is no {cls.__name__} as skdppca writes it")
-        return message
 
 
 class RunPlan(Message, frozen=True, kw_only=True, tag="hello"):
@@ -154,6 +138,15 @@ class Close(Message, frozen=True, kw_only=True, tag="close"):
 
     plan: Digest
     release: Digest | None
+
+
+def read_message(body: bytes) -> RunPlan | Request | Close | None:
+    """Read what `Message.body` wrote; None if it is anything else."""
+    with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+        message = msgspec.json.decode(body, type=RunPlan | Request | Close)
+        if message.body == body:  # to the last bit
+            return message
+    return None
 
 
 def key_text(plan: str, site: str, key: str) -> bytes:

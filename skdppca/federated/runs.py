@@ -36,8 +36,7 @@ class Run(Struct, frozen=True):
     Parameters
     ----------
     id : str
-    plan : str
-        The plan's text.
+    plan : RunPlan
     analyst : str
         Whose signature it has.
     secret : str
@@ -51,17 +50,13 @@ class Run(Struct, frozen=True):
     """
 
     id: str
-    plan: str
+    plan: RunPlan
     analyst: str
     secret: str
     table: str
     ledger: tuple[int, str]
     answered: tuple[Answered, ...] = ()
     over: bool = False
-
-    def agreed(self) -> RunPlan:
-        """The plan."""
-        return RunPlan.from_body(self.plan.encode())
 
 
 def cost(answered: Iterable[Answered]) -> Fraction:

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -34,7 +34,16 @@ from ..records.machine import memory_limit
 from .identity import Identity, verified
 from .keyed_noise import create_secret, noise_key, read_secret
 from .masks import Pad, RunKey, masked
-from .messages import Close, Request, RunPlan, array_digest, digest_of, key_text, reply_text
+from .messages import (
+    Close,
+    Request,
+    RunPlan,
+    array_digest,
+    digest_of,
+    key_text,
+    read_message,
+    reply_text,
+)
 from .policy import Policy
 from .questions import Asked, priced, read_question, standin
 from .refusals import Refusal, Refused
@@ -48,8 +57,6 @@ POLICY, KEY, ERRORS = "site.json", "identity.key", "errors.log"
 HELD = 8
 
 BYTES = 8  # of a word
-
-M = TypeVar("M", RunPlan, Request, Close)
 
 
 class Site:
@@ -137,42 +144,39 @@ class Site:
         path = str(self.folder / policy.table)
         return SiteTable(policy.study, *self._read(path, policy.study.columns, groups))
 
-    def respond(
-        self, action: str, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]
-    ) -> Reply:
+    def respond(self, body: bytes, signature: str, arrays: Mapping[str, np.ndarray]) -> Reply:
         """Act on one message: a signed reply, or a signed refusal without a trace of its cause.
 
         Parameters
         ----------
-        action : {"hello", "answer", "close"}
-            Agree to a plan, and hand out a public key for its run; charge the ledger, and answer
-            the next question of the run; or end the run, and record what was released. The same
-            message again gets the same answer, for free.
         body : bytes
-            A message in canonical JSON.
+            A message in canonical JSON. Agree to a plan, and hand out a public key for its run;
+            charge the ledger, and answer the next question of the run; or end the run, and record
+            what was released. The same message again gets the same answer, for free.
         signature : str
             The analyst's, of the body.
         arrays : mapping of str to ndarray
             Beside a question.
         """
         try:
-            if action == "hello":
-                return self._hello(*self._message(RunPlan, body, signature))
-            if action == "answer":
-                return self._answer(*self._message(Request, body, signature), arrays)
-            if action == "close":
-                return self._close(*self._message(Close, body, signature))
+            signers = [one for one in self.policy.analysts if verified(one, signature, body)]
+            if not signers:
+                raise Refused(Refusal.ANALYST)
+            message = read_message(body)
+            if isinstance(message, RunPlan):
+                return self._hello(message, signers[0])
+            if isinstance(message, Request):
+                return self._answer(message, signers[0], arrays)
+            if isinstance(message, Close):
+                return self._close(message, signers[0])
             code = Refusal.MALFORMED
         except Refused as refused:
             code = refused.code
         except BudgetExceeded:
             code = Refusal.BUDGET
-        except LedgerError:
-            code = Refusal.LEDGER
-            self._note_error(action)
-        except Exception:
-            code = Refusal.INTERNAL
-            self._note_error(action)
+        except Exception as error:
+            code = Refusal.LEDGER if isinstance(error, LedgerError) else Refusal.INTERNAL
+            self._note_error()
         return self._signed(digest_of(body), refused=code.value)
 
     # --- hello
@@ -185,7 +189,7 @@ class Site:
         if run is None:
             run = self._begun(plan, analyst)
             self._runs.keep(run)
-        elif (run.plan, run.analyst) != (plan.body.decode(), analyst):
+        elif (run.plan, run.analyst) != (plan, analyst):
             raise Refused(Refusal.RUN)
         else:
             self._check_open(run)
@@ -204,7 +208,7 @@ class Site:
         self._check_affords(statement, mu_of(plan.epsilon, plan.delta))
         return Run(
             id=plan.run,
-            plan=plan.body.decode(),
+            plan=plan,
             analyst=analyst,
             secret=RunKey().secret,
             table=self._usable_table().fingerprint,
@@ -214,7 +218,7 @@ class Site:
     # --- answer
 
     def _answer(self, request: Request, analyst: str, arrays: Mapping[str, np.ndarray]) -> Reply:
-        run = self._known(request.run, request.plan, analyst)
+        run = self._known(request, analyst)
         statement = self._check_open(run)
         digest, n_before = request.digest, len(run.answered)
         # 1. the next question, or one that was charged, in the same words
@@ -225,12 +229,11 @@ class Site:
         if self._last is not None and self._last.fields["request"] == digest:
             return self._last
         # 2. what the price depends on is checked and computed here, and not believed
-        plan = run.agreed()
-        pads = self._pads(run, plan, request, digest)
-        asked, query = self._question(plan, request, arrays)
+        pads = self._pads(run, request)
+        asked, query = self._question(run.plan, request, arrays)
         self._check_room(asked, query)
         answered = Answered(digest, query.mu)
-        due = self._due(run, plan, request.round, answered, statement)
+        due = self._due(run, request.round, answered, statement)
         # 3. the sum, of which nothing leaves before the charge: its noise follows from it
         try:
             total = self._total(run, asked)
@@ -240,7 +243,8 @@ class Site:
             if not isinstance(due, Receipt):
                 self._charged(run, request.round, answered, due, seal="failed")
             raise
-        key, seal = noise_key(self._secret, self.name, plan, request, query, query.rounded(total))
+        steps = query.rounded(total)
+        key, seal = noise_key(self._secret, self.name, run.plan, request, query, steps)
         # 4. the charge; from here on nothing may be asked otherwise
         self._charged(run, request.round, answered, due, seal)
         # 5. then noise, then the reply
@@ -248,16 +252,16 @@ class Site:
         self._last = self._signed(digest, vector, mu=query.mu.hex())
         return self._last
 
-    def _pads(self, run: Run, plan: RunPlan, request: Request, digest: str) -> list[Pad]:
+    def _pads(self, run: Run, request: Request) -> list[Pad]:
         """Derive the masks of this site, from keys that their sites signed for this plan."""
-        sites, mine = plan.study.sites, RunKey(run.secret)
+        sites, mine = run.plan.study.sites, RunKey(run.secret)
         keys = {site: key for site, (key, _) in request.keys.items()}
         valid = keys.keys() == sites.keys() and keys[self.name] == mine.public
         for site, (key, signature) in request.keys.items():
             text = key_text(request.plan, site, key)
             valid = valid and verified(sites[site], signature, text)
         # no secret can be shared by a key of low order
-        pads = _tried(lambda: mine.pads(self.name, keys, digest)) if valid else None
+        pads = _tried(lambda: mine.pads(self.name, keys, request.digest)) if valid else None
         if pads is None:
             raise Refused(Refusal.KEYS)
         return pads
@@ -320,7 +324,7 @@ class Site:
         return records
 
     def _due(
-        self, run: Run, plan: RunPlan, round: int, answered: Answered, statement: Statement
+        self, run: Run, round: int, answered: Answered, statement: Statement
     ) -> Receipt | float:
         """Find the charge of a question, or the mu to be charged if there is none yet.
 
@@ -333,7 +337,7 @@ class Site:
                 raise Refused(Refusal.ROUND)
             return receipt
         paid, after = cost(run.answered), cost((*run.answered, answered))
-        if after > Fraction(mu_of(plan.epsilon, plan.delta)) ** 2:
+        if after > Fraction(mu_of(run.plan.epsilon, run.plan.delta)) ** 2:
             raise Refused(Refusal.BEYOND_PLAN)
         mu = root_up(after - paid)
         self._check_affords(statement, mu)
@@ -362,7 +366,7 @@ class Site:
     # --- close
 
     def _close(self, close: Close, analyst: str) -> Reply:
-        run = self._known(close.run, close.plan, analyst)
+        run = self._known(close, analyst)
         self._runs.end(run)
         if close.release is not None:
             for receipt in self.ledger.unrecorded:
@@ -372,20 +376,10 @@ class Site:
 
     # --- what all have in common
 
-    def _message(self, kind: type[M], body: bytes, signature: str) -> tuple[M, str]:
-        """Read a message, and find the analyst who signed it."""
-        signers = [one for one in self.policy.analysts if verified(one, signature, body)]
-        if not signers:
-            raise Refused(Refusal.ANALYST)
-        message = _tried(lambda: kind.from_body(body))
-        if message is None:
-            raise Refused(Refusal.MALFORMED)
-        return message, signers[0]
-
-    def _known(self, name: str, plan: str, analyst: str) -> Run:
+    def _known(self, message: Request | Close, analyst: str) -> Run:
         """A run that this analyst began with this plan."""
-        run = self._runs.find(name)
-        if run is None or (digest_of(run.plan.encode()), run.analyst) != (plan, analyst):
+        run = self._runs.find(message.run)
+        if run is None or (run.plan.digest, run.analyst) != (message.plan, analyst):
             raise Refused(Refusal.RUN)
         return run
 
@@ -405,7 +399,7 @@ class Site:
         try:
             return self.table
         except Exception:
-            self._note_error("table")
+            self._note_error()
         raise Refused(Refusal.TABLE)
 
     def _signed(self, request: str, vector: np.ndarray | None = None, **more: str) -> Reply:
@@ -413,11 +407,11 @@ class Site:
         signature = self.identity.sign(reply_text(fields, vector))
         return Reply(fields | {"signature": signature}, vector)
 
-    def _note_error(self, action: str) -> None:
+    def _note_error(self) -> None:
         """Keep the last error in the site's folder; a log that cannot be written stops no reply."""
         private = partial(os.open, mode=0o600)
         with suppress(OSError), open(self.folder / ERRORS, "w", opener=private) as out:
-            out.write(f"{datetime.now(UTC)} {action}\n{traceback.format_exc()}")
+            out.write(f"{datetime.now(UTC)}\n{traceback.format_exc()}")
 
 
 def _tried(compute: Callable[[], Any]) -> Any:

@@ -158,9 +158,8 @@ def answered(site: Site, message: Message) -> tuple[str, Message | None]:
 
     A message that cannot be replied to gets no reply.
     """
-    category, _, action = message.metadata.message_type.partition(".")
-    reply = site.respond(action if category == "query" else "", *unpacked_request(message.content))
-    said = f"{action}: {reply.refused or 'answered'}"
+    reply = site.respond(*unpacked_request(message.content))
+    said = reply.refused or "answered"
     with suppress(Exception):  # whatever Flower finds wrong with what it should reply to
         return said, Message(packed_reply(reply), reply_to=message)
     return said, None

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from .identity import verified
-from .messages import reply_text
+from .messages import Message, reply_text
 from .refusals import Refusal
 
 if TYPE_CHECKING:
     from .site import Site
-
-Action = Literal["hello", "answer", "close"]
 
 
 @dataclass(frozen=True)
@@ -64,8 +62,7 @@ class Transport(Protocol):
 
     def exchange(
         self,
-        action: Action,
-        body: bytes,
+        message: Message,
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
@@ -75,10 +72,8 @@ class Transport(Protocol):
 
         Parameters
         ----------
-        action : {"hello", "answer", "close"}
-            What the site is to do.
-        body : bytes
-            To be delivered as it is: it is signed.
+        message : Message
+            Its `body` is to be delivered as it is: it is signed.
         signature : str
             The analyst's.
         arrays : mapping of str to ndarray of float64
@@ -108,7 +103,7 @@ class LocalSites:
     Examples
     --------
     >>> from skdppca.federated import LocalSites
-    >>> LocalSites([]).exchange("hello", b"{}", "", {}, ["north"])  # there is no such site
+    >>> LocalSites([]).sites
     {}
     """
 
@@ -117,13 +112,12 @@ class LocalSites:
 
     def exchange(
         self,
-        action: Action,
-        body: bytes,
+        message: Message,
         signature: str,
         arrays: Mapping[str, np.ndarray],
         sites: Sequence[str],
-        accepts: Callable[[str, Reply], bool] | None = None,
+        accepts: Callable[[str, Reply], bool],
     ) -> dict[str, Reply]:
         """Ask one site after the other; see `Transport`."""
         there = [name for name in sites if name in self.sites]
-        return {name: self.sites[name].respond(action, body, signature, arrays) for name in there}
+        return {name: self.sites[name].respond(message.body, signature, arrays) for name in there}

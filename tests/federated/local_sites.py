@@ -166,17 +166,17 @@ class Talk:
         self.plan = RunPlan(**(given | more))
         self.keys = {}
 
-    def send(self, name, action, message, arrays=None, signer=None):
+    def send(self, name, message, arrays=None, signer=None):
         """What a site does with a message: its reply, or its refusal."""
         signature = (signer or self.made.analyst).sign(message.body)
         site = self.made.sites[name]
-        reply = site.respond(action, message.body, signature, arrays or {})
+        reply = site.respond(message.body, signature, arrays or {})
         assert reply.is_from(name, site.identity.public, message.digest)
         return Refused(reply.refused) if reply.refused else reply
 
     def hello(self):
         """The first replies of all sites."""
-        replies = {name: self.send(name, "hello", self.plan) for name in self.made.sites}
+        replies = {name: self.send(name, self.plan) for name in self.made.sites}
         for name, reply in replies.items():
             if isinstance(reply, Reply):
                 self.keys[name] = reply.fields["key"], reply.fields["key_signature"]

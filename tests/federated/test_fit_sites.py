@@ -35,7 +35,7 @@ from skdppca.federated import (
 )
 from skdppca.federated import site as site_module
 from skdppca.federated.estimating import SitesRecords
-from skdppca.federated.messages import reply_text
+from skdppca.federated.messages import Close, Request, reply_text
 from skdppca.metrics import captured_variance
 from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
 from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of
@@ -389,9 +389,9 @@ class Faulty(LocalSites):
         super().__init__(made.sites.values())
         self.act, self.site, self.asked = act, site, 0
 
-    def exchange(self, action, body, signature, arrays, sites, expected):
-        replies = super().exchange(action, body, signature, arrays, sites, expected)
-        if action == "answer" and self.site in replies:
+    def exchange(self, message, *more):
+        replies = super().exchange(message, *more)
+        if isinstance(message, Request) and self.site in replies:
             reply = self.act(replies.pop(self.site), self.asked)
             self.asked += 1
             if reply is not None:
@@ -532,9 +532,9 @@ def test_an_unknown_analyst_is_told(made, tmp_path):
 
 def test_a_site_that_was_not_told_of_the_end_is_warned_of(made):
     class Deaf(LocalSites):
-        def exchange(self, action, *more):
-            replies = super().exchange(action, *more)
-            return {k: v for k, v in replies.items() if (action, k) != ("close", "south")}
+        def exchange(self, message, *more):
+            replies = super().exchange(message, *more)
+            return {k: v for k, v in replies.items() if (type(message), k) != (Close, "south")}
 
     with pytest.warns(UserWarning, match="south did not confirm its end"):
         pca = fit_sites(few(), **made.call | {"transport": Deaf(made.sites.values())})
@@ -543,10 +543,10 @@ def test_a_site_that_was_not_told_of_the_end_is_warned_of(made):
 
 def test_an_interrupted_fit_ends_the_run(made):
     class Interrupted(LocalSites):
-        def exchange(self, action, body, *more):
-            if action == "answer" and b'"round":2' in body:
+        def exchange(self, message, *more):
+            if isinstance(message, Request) and message.round == 2:
                 raise KeyboardInterrupt
-            return super().exchange(action, body, *more)
+            return super().exchange(message, *more)
 
     with pytest.raises(KeyboardInterrupt):
         fit_sites(few(), **made.call | {"transport": Interrupted(made.sites.values())})

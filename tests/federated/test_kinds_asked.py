@@ -58,7 +58,7 @@ def recorded(tmp_path, monkeypatch):
             )
             fit_sites(estimator, **made.call)
         runs = made.sites["east"]._runs
-        return asked, set(runs.find(runs_of(made.sites["east"])[0]).agreed().statistics)
+        return asked, set(runs.find(runs_of(made.sites["east"])[0]).plan.statistics)
 
     return record
 
@@ -97,9 +97,9 @@ def test_a_site_refuses_what_the_method_of_the_plan_does_not_ask(tmp_path):
     talk = Talk(made, statistics=tuple(sorted(METHODS["DPGauss"].kinds)))
     talk.hello()
     product = NormProduct(np.zeros(6), np.eye(2, 6), 3.0, False, False, None, None)
-    refused = talk.send("east", "answer", *talk.request(product))
+    refused = talk.send("east", *talk.request(product))
     assert isinstance(refused, Refused) and refused.code is Refusal.STATISTIC
     assert not made.receipts("east")
     for round, statistic in enumerate((Count(), ClippedSum(np.zeros(6), 3.0)), start=1):
-        reply = talk.send("east", "answer", *talk.request(statistic, round=round))
+        reply = talk.send("east", *talk.request(statistic, round=round))
         assert isinstance(reply, Reply)

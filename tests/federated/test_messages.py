@@ -1,6 +1,7 @@
 """Messages have one text each, and masks cancel only where all were asked the same."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from skdppca.federated.messages import (
     Close,
     Request,
     array_digest,
+    read_message,
     reply_text,
 )
 from skdppca.federated.questions import written_question
@@ -45,8 +47,8 @@ CLOSE = Close(run="ab" * 16, plan="cd" * 32, release=None)
 
 @pytest.mark.parametrize("message", [PLAN, REQUEST, CLOSE], ids=lambda m: type(m).__name__)
 def test_a_message_is_read_as_it_was_written(message):
-    read = type(message).from_body(message.body)
-    assert read == message and read.digest == message.digest
+    read = read_message(message.body)
+    assert type(read) is type(message) and read == message and read.digest == message.digest
 
 
 @pytest.mark.parametrize("message", [PLAN, REQUEST, CLOSE], ids=lambda m: type(m).__name__)
@@ -61,19 +63,12 @@ def test_a_message_is_read_as_it_was_written(message):
         lambda body: body.replace(b'"action"', b'"actor"', 1),
         lambda body: body.replace(b"abab", b"ABAB", 1),
         lambda body: body[:-1],
+        lambda body: body.replace(b"sum/1", b"sum/9", 1),
+        lambda body: re.sub(b'"action":"[a-z]*"', b'"action":"read"', body),
     ],
 )
 def test_another_text_is_no_message(message, change):
-    with pytest.raises((ValueError, TypeError)):
-        type(message).from_body(change(message.body))
-
-
-@pytest.mark.parametrize(
-    "body", [CLOSE.body.replace(b"sum/1", b"sum/9"), PLAN.body], ids=["version", "kind"]
-)
-def test_a_message_of_another_version_or_kind_is_none(body):
-    with pytest.raises(ValueError, match="it is no Close as skdppca writes it"):
-        Close.from_body(body)
+    assert read_message(change(message.body)) is None
 
 
 NUMBERS = [b"NaN", b"Infinity", b"null", b"1e400", b"1", b"1.00", b"10e-1", b'1.0,"epsilon":1.0']
@@ -83,8 +78,7 @@ NUMBERS = [b"NaN", b"Infinity", b"null", b"1e400", b"1", b"1.00", b"10e-1", b'1.
 def test_numbers_and_keys_are_read_strictly(number):
     body = PLAN.body.replace(b'"epsilon":1.0', b'"epsilon":' + number)
     assert body != PLAN.body
-    with pytest.raises(ValueError):
-        RunPlan.from_body(body)
+    assert read_message(body) is None
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -51,7 +51,7 @@ def question(talk, round):
 def asked(talk, round, seen):
     """What the site says to a question; never other bytes than those that were seen."""
     request, arrays = question(talk, round)
-    answer = talk.send("east", "answer", request, arrays)
+    answer = talk.send("east", request, arrays)
     if isinstance(answer, Reply):
         sent = json.dumps(answer.fields), answer.vector.tobytes()
         assert seen.setdefault(request.digest, sent) == sent
@@ -156,7 +156,7 @@ def test_a_folder_that_was_put_back_from_before_the_run_draws_the_same_noise(tmp
     def asked_all(talk):
         """The answers, the key of the masks, and the head of the ledger."""
         talk.hello()
-        sent = [vector(talk.send("east", "answer", *question(talk, i))) for i in (1, 2, 3)]
+        sent = [vector(talk.send("east", *question(talk, i))) for i in (1, 2, 3)]
         head = east.ledger.statement().chain.head()
         return [one.tobytes() for one in sent], talk.keys["east"], head
 
@@ -175,9 +175,7 @@ def test_another_run_draws_other_noise(talk):
     other = Talk(talk.made)
     other.hello()
     for round in (1, 2):  # alike with probability below 1e-9
-        mine, theirs = (
-            vector(one.send("east", "answer", *question(one, round))) for one in (talk, other)
-        )
+        mine, theirs = (vector(one.send("east", *question(one, round))) for one in (talk, other))
         assert (mine != theirs).any()
 
 
@@ -232,7 +230,7 @@ def test_a_sum_that_fails_is_charged(talk, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Site, "_total", fails)
         for _ in range(2):
-            answer = talk.send("east", "answer", *talk.request(SUM))
+            answer = talk.send("east", *talk.request(SUM))
             assert answer.code is Refusal.INTERNAL
     assert len(talk.made.receipts("east")) == 1
     assert asked(talk, 1, {}).code is Refusal.SUM
@@ -245,7 +243,7 @@ def test_what_is_not_paid_for_is_refused_before_the_sum(tmp_path, monkeypatch, m
     ledger = talk.made.sites["east"].ledger
     ledger.charge_external("elsewhere", epsilon=4.9, delta=0.0, adjacency="add-remove")
     monkeypatch.setattr(Site, "_total", lambda *_: pytest.fail("the sum was computed"))
-    answer = talk.send("east", "answer", *talk.request(SUM, mu=mu))
+    answer = talk.send("east", *talk.request(SUM, mu=mu))
     assert answer.code is (Refusal.BUDGET if mu < 1 else Refusal.BEYOND_PLAN)
 
 
@@ -261,13 +259,13 @@ def asked_again(talk, changes, table=None):
     """The answer, and the answer to a changed question after the folder was put back."""
     backed_up(talk.made.folder / "east")
     request, arrays = talk.request(SUM)
-    first = vector(talk.send("east", "answer", request, arrays))
+    first = vector(talk.send("east", request, arrays))
     put_back(talk, "rm and cp")
     site = talk.made.restarted("east")
     if table is not None:
         site._read = lambda *_: (table, None)
     request = replace(request, **changes)
-    return request, first, vector(talk.send("east", "answer", request, arrays))
+    return request, first, vector(talk.send("east", request, arrays))
 
 
 def exact(talk, rows, request):
@@ -340,7 +338,7 @@ def is_killed(step, act, log):
 def test_a_site_that_is_killed_at_any_step_has_one_noise_and_one_charge(talk, tmp_path):
     log, seen = tmp_path / "log", {}
     for round in count(1):
-        ask = partial(talk.send, "east", "answer", *question(talk, round))
+        ask = partial(talk.send, "east", *question(talk, round))
         killed = is_killed(round, ask, log)
         talk.made.restarted("east")
         answer = asked(talk, round, seen)
@@ -367,13 +365,13 @@ def test_a_site_that_is_killed_when_a_run_begins_or_ends_goes_on(tmp_path, actio
     for step in count(1):
         talk = begun()
         message = talk.plan if action == "hello" else talk.close()
-        killed = is_killed(step, partial(talk.send, "east", action, message), tmp_path / "log")
+        killed = is_killed(step, partial(talk.send, "east", message), tmp_path / "log")
         made.restarted("east")
         if action == "hello":
             talk.hello()
             assert isinstance(asked(talk, 1, {}), Reply)
         else:
-            assert isinstance(talk.send("east", "close", talk.close()), Reply)
+            assert isinstance(talk.send("east", talk.close()), Reply)
             assert asked(talk, 1, {}).code is Refusal.RUN_OVER
         if not killed:
             break
@@ -429,7 +427,7 @@ def test_a_table_that_was_written_to_during_a_run_is_refused_after_a_restart(fil
     talk, path = filed
     change(path)
     talk.made.sites["east"] = Site(talk.made.folder / "east")
-    answer = talk.send("east", "answer", *talk.request(SUM))
+    answer = talk.send("east", *talk.request(SUM))
     assert isinstance(answer, Refused) and answer.code is Refusal.TABLE
     assert not talk.made.receipts("east")
 
@@ -438,13 +436,13 @@ def test_a_table_that_was_written_to_during_a_run_is_refused_after_a_restart(fil
 def test_a_site_that_goes_on_keeps_the_table_that_it_has_read(filed, change):
     talk, path = filed
     change(path)
-    assert isinstance(talk.send("east", "answer", *talk.request(SUM)), Reply)
+    assert isinstance(talk.send("east", *talk.request(SUM)), Reply)
     np.testing.assert_array_equal(talk.made.sites["east"].table.records.rows.X, TABLE)
 
 
 def test_a_table_that_was_written_to_between_two_runs_is_read_after_a_restart(filed):
     talk, path = filed
-    talk.send("east", "close", talk.close())
+    talk.send("east", talk.close())
     replaced(path)
     talk.made.sites["east"] = Site(talk.made.folder / "east")
     later = Talk(talk.made)
