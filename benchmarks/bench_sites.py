@@ -136,7 +136,6 @@ def over_sites(method: type, table: Data, m: int, h: int) -> tuple[Any, Counted]
             home = Path(folder, name)
             PrivacyLedger.create(home / "study.ledger", epsilon=EPSILON, delta=DELTA)
             Policy(
-                name,
                 study,
                 (analyst.public,),
                 "memory",

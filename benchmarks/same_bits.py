@@ -197,10 +197,10 @@ def fitted_over_sites(pca: Any, rows: np.ndarray, folder: Path) -> Any:
     for i, name in enumerate(keys):
         np.save(home / name / "table.npy", rows[i::3])
         PrivacyLedger.create(home / name / "study.ledger", epsilon=2.0, delta=1e-5)
-        policy = {"max_epsilon": 1.0, "max_delta": 1e-5, "approval": "automatic"}
+        policy = {"name": name, "study": study, "analysts": (analyst.public,), "table": "table.npy"}
+        policy |= {"max_epsilon": 1.0, "max_delta": 1e-5, "approval": "automatic"}
         known = {key: policy[key] for key in policy.keys() & signature(Policy).parameters.keys()}
-        written = Policy(name, study, (analyst.public,), "table.npy", **known)
-        written.write(home / name / "site.json")
+        Policy(**known).write(home / name / "site.json")
     for module in [one for name, one in sys.modules.items() if "skdppca.federated" in name]:
         if hasattr(module, "NoiseSource"):
             module.NoiseSource = lambda **key: NoiseSource(0)  # type: ignore[attr-defined]

@@ -146,7 +146,7 @@ def main(folder: Path) -> None:
             done(folder, f"skdppca ledger create {ledger} --epsilon 3 --delta 1e-6")
             done(
                 folder,
-                f"skdppca site init {name}/site --study study.json --name {name} "
+                f"skdppca site init {name}/site --study study.json "
                 f"--table {name}/patients.csv --analyst {analyst} --ledger {ledger} "
                 "--max-epsilon 1",
             )

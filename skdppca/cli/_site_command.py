@@ -58,8 +58,6 @@ class SiteInit(SiteAction):
     ----------
     study : Path
         The study, the same file at all sites.
-    name : str
-        The name of this site in the study.
     table : Path
         The data of this site.
     groups : str or None
@@ -77,11 +75,10 @@ class SiteInit(SiteAction):
 
     Examples
     --------
-    skdppca site init site/ --study s.json --name A --table a.csv --analyst KEY --ledger a.ledger
+    skdppca site init site/ --study s.json --table a.csv --analyst KEY --ledger a.ledger
     """
 
     study: Path = option(required=True, metavar="FILE")
-    name: str = option(required=True)
     table: Path = option(required=True, metavar="FILE")
     groups: str | None = option(metavar="COLUMN")
     analyst: list[str] = option(nargs="+", required=True, metavar="KEY")
@@ -100,7 +97,6 @@ class SiteInit(SiteAction):
             )
         ledger = PrivacyLedger(self.ledger)
         policy = Policy(
-            name=self.name,
             study=Study.read(self.study),
             analysts=tuple(self.analyst),
             table=os.path.abspath(self.table),

@@ -89,8 +89,8 @@ def fit_sites(
     ...     home = f"{folder.name}/{name}"
     ...     np.save(f"{home}/table.npy", X[i::3])
     ...     ledger = PrivacyLedger.create(f"{home}/study.ledger", epsilon=2.0, delta=1e-6)
-    ...     Policy(name, study, (analyst.public,), "table.npy", max_epsilon=1.0, max_delta=1e-6
-    ...     ).write(f"{home}/site.json")
+    ...     policy = Policy(study, (analyst.public,), "table.npy", max_epsilon=1.0, max_delta=1e-6)
+    ...     policy.write(f"{home}/site.json")
     >>> sites = LocalSites([Site(f"{folder.name}/{name}") for name in names])
     >>> pca = fit_sites(DPGauss(1), study=study, transport=sites, analyst=analyst)
     >>> bool(abs(pca.components_[0, 0]) > 0.9), pca.privacy_.details["sites"]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from .messages import RunPlan
 from .questions import QUESTIONS
 from .refusals import Refusal
-from .study import MAX_SITES, Checked, Name, PublicKey, Study, Text, check
+from .study import MAX_SITES, Checked, PublicKey, Study, Text, check
 
 
 class Policy(Checked, frozen=True):
@@ -18,10 +18,9 @@ class Policy(Checked, frozen=True):
 
     Parameters
     ----------
-    name : str
-        Of this site, as the study calls it.
     study : Study
-        Its sites are those that this one takes part with; a plan may ask some of them.
+        Its sites are this one, by its key, and those that it takes part with; a plan may ask some
+        of them.
     analysts : tuple of str
         Public keys of those who may ask.
     table : str
@@ -38,7 +37,6 @@ class Policy(Checked, frozen=True):
         The fewest sites to take part with, this one among them.
     """
 
-    name: Name
     study: Study
     analysts: tuple[PublicKey, ...]
     table: Text
@@ -51,9 +49,6 @@ class Policy(Checked, frozen=True):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        known = ", ".join(self.study.sites)
-        remedy = f"it must be one of the study's sites: {known}"
-        check("name", self.name, self.name in self.study.sites, remedy)
         m = len(self.study.sites)
         check("min_sites", self.min_sites, self.min_sites <= m, f"the study has {m} sites")
         valid = (self.groups is None) == (self.study.unit == "row")
@@ -66,8 +61,8 @@ class Policy(Checked, frozen=True):
         """The kinds of questions that are answered."""
         return QUESTIONS if self.statistics is None else frozenset(self.statistics)
 
-    def objection(self, plan: RunPlan) -> Refusal | None:
-        """Say why this site does not agree to a plan; looks at public facts alone."""
+    def objection(self, plan: RunPlan, name: str) -> Refusal | None:
+        """Say why the site of this name does not agree to a plan; looks at public facts alone."""
         mine, theirs = self.study, plan.study
         m = len(theirs.sites)
         # what may differ: a plan asks some of the sites, and may assume more colluders
@@ -75,7 +70,7 @@ class Policy(Checked, frozen=True):
         person = min(mine.max_sites_per_person, m)
         objections = (
             (not theirs.sites.items() <= mine.sites.items(), Refusal.ROSTER),
-            (self.name not in theirs.sites, Refusal.ROSTER),
+            (name not in theirs.sites, Refusal.ROSTER),
             (m < self.min_sites, Refusal.FEW_SITES),
             (theirs.max_colluders < mine.max_colluders, Refusal.STUDY),
             (replace(mine, **same, max_sites_per_person=person) != theirs, Refusal.STUDY),

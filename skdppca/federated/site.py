@@ -92,12 +92,13 @@ class Site:
         self._runs = Runs(self.folder)
         self._last: Reply | None = None
         study = self.policy.study
-        if study.sites[self.name] != self.identity.public:
+        names = {key: name for name, key in study.sites.items()}
+        if self.identity.public not in names:
             raise ValueError(
-                f"the study gives {self.name} the key {study.sites[self.name]}, but {KEY} has the "
-                f"public key {self.identity.public}; give the name that the study has for this "
-                "key, or correct the study at all sites"
+                f"no site of the study has the public key {self.identity.public} of {KEY}; correct "
+                "the study at all sites"
             )
+        self.name = names[self.identity.public]  # in the study
         if (self.ledger.adjacency, self.ledger.unit) != ("add-remove", study.unit):
             raise ValueError(
                 f"the ledger counts adjacency={self.ledger.adjacency!r}, unit={self.ledger.unit!r},"
@@ -123,11 +124,6 @@ class Site:
         identity = Identity.create(Path(folder) / KEY)
         create_secret(Path(folder))
         return identity
-
-    @property
-    def name(self) -> str:
-        """The name of the site in the study."""
-        return self.policy.name
 
     @cached_property
     def table(self) -> SiteTable:
@@ -182,7 +178,7 @@ class Site:
     # --- hello
 
     def _hello(self, plan: RunPlan, analyst: str) -> Reply:
-        objection = self.policy.objection(plan)
+        objection = self.policy.objection(plan, self.name)
         if objection is not None:
             raise Refused(objection)
         run = self._runs.find(plan.run)

@@ -38,7 +38,6 @@ def init(run, tmp_path, table, study):
             PrivacyLedger.create(ledger, 2.0, 1e-6)
         options = {
             "study": tmp_path / "study.json",
-            "name": folder,
             "table": table,
             "analyst": study[1].public,
             "ledger": ledger,
@@ -65,7 +64,6 @@ def test_a_new_site_has_its_policy(init, study, tmp_path, table):
     assert result.status == 0, result.err
     policy = Policy.read(tmp_path / "north/site.json")
     assert policy == Policy(
-        name="north",
         study=study[0],
         analysts=(study[1].public,),
         table=str(table),
@@ -87,8 +85,6 @@ def test_the_ledger_limits_the_runs(init, ledger, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"name": "east"}, "--name east is not valid; it must be one of the study's sites"),
-        ({"name": "south"}, "the study gives south the key"),
         ({"analyst": "abc"}, "analysts=('abc',) is not valid"),
         ({"min_sites": 1}, "--min-sites 1 is not valid"),
         ({"statistics": "Rows"}, "is not valid; choose of"),
@@ -148,6 +144,13 @@ def test_what_a_site_cannot_connect_by_is_said_at_once(
     monkeypatch.chdir(tmp_path)
     more = [] if roots is None else ["--root-certificates", roots]
     assert_refused(run("site", "run", "north", "--server", server, *more), said)
+
+
+def test_a_folder_whose_key_the_study_lacks_is_not_set_up(init, study, tmp_path):
+    replace(study[0], sites=study[0].sites | {"north": "ab" * 32}).write(tmp_path / "other.json")
+    result = init(study=tmp_path / "other.json")
+    assert is_one_line_error(result) and "no site of the study has the public key" in result.err
+    assert not (tmp_path / "north/site.json").exists()
 
 
 def test_a_site_that_would_refuse_every_plan_is_not_set_up(init, study, tmp_path):

@@ -131,7 +131,6 @@ def make(
     for name, table in zip(names, tables, strict=True):
         shutil.copy(ledger(*budget, unit), folder / name / "study.ledger")
         Policy(
-            name,
             study,
             (analyst.public,),
             "memory",

@@ -96,7 +96,6 @@ def study(server, tmp_path):
         np.save(folder / "table.npy", X[i::3])
         PrivacyLedger.create(folder / "study.ledger", epsilon=4.0, delta=1e-6)
         Policy(
-            name,
             study,
             (analyst.public,),
             "table.npy",
