@@ -148,7 +148,7 @@ class SiteRun(SiteAction):
         path = self.root_certificates
         roots = None if path is None else path.read_bytes()
         try:
-            serve(site, self.directory, self.server, roots, say)
+            serve(site, self.server, roots, say)
         except KeyboardInterrupt:
             say("stopped")
 

@@ -1,35 +1,42 @@
-"""The analyst's connection to the sites, through a Flower SuperLink."""
+"""Flower as transport: the analyst's connection, and how both sides write and read messages.
+
+Flower keeps what a message holds in a store of objects, apart from the message itself. This module
+and `supernode` are all that knows how flwr 1.41 does it. Flower's public interface would run the
+code that a server ships to a site, and so they do not use it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
+import re
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from types import TracebackType
+from typing import Any
 
 import numpy as np
 
-from .flower_messages import (  # before flwr
-    LOST,
-    POLL,
-    check_server,
-    packed_request,
-    push,
-    received,
-    unpacked_reply,
-)
+from .messages import Message as Signed
+from .messages import Request
+from .transport import Reply
 
-# isort: split
+# Flower reads these when it is imported. Nothing is to be sent to anybody but the study's server.
+os.environ.setdefault("FLWR_TELEMETRY_ENABLED", "0")
+os.environ.setdefault("FLWR_DISABLE_UPDATE_CHECK", "1")
+
 import httpx
-from flwr.app import Message, MessageType, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MessageType, RecordDict
+from flwr.app.message import remove_content_from_message
 from flwr.common.constant import SUPERLINK_NODE_ID, SubStatus
+from flwr.common.serde import message_from_proto, message_to_proto
 from flwr.proto.control_pb2 import StartRunRequest
 from flwr.proto.fab_pb2 import Fab
+from flwr.proto.message_pb2 import ConfirmMessageReceivedRequest
 from flwr.proto.node_pb2 import Node
 from flwr.proto.runtime_pb2 import (
     AcquireTaskRequest,
@@ -42,13 +49,38 @@ from flwr.proto.runtime_pb2 import (
 from flwr.supercore.constant import TaskType
 from flwr.supercore.control import ControlHttpClient
 from flwr.supercore.heartbeat import HeartbeatSender, make_task_heartbeat_fn_http
+from flwr.supercore.inflatable.inflatable_object import (
+    get_all_nested_objects,
+    get_object_tree,
+    no_object_id_recompute,
+)
+from flwr.supercore.inflatable.inflatable_protobuf_utils import (
+    make_pull_object_fn_protobuf,
+    make_push_object_fn_protobuf,
+)
+from flwr.supercore.inflatable.inflatable_utils import (
+    ObjectPushError,
+    pull_and_inflate_object_from_tree,
+    push_objects,
+)
 from flwr.supercore.interceptors import RuntimeTokenHttpInterceptor, RuntimeVersionHttpInterceptor
 from flwr.supercore.runtime import RuntimeHttpClient
 from flwr.supercore.task_identity import TaskIdentity
 
-from .messages import Message as Signed
-from .messages import Request
-from .transport import Reply
+# Seconds between two looks for messages; Flower's own programs sleep for 3.
+POLL = 0.2
+
+# Seconds within which what a message holds must have followed its head: longer, and its sender has
+# died.
+MOST = 60.0
+
+# The records of a message: what it says, and its arrays.
+TEXTS, ARRAYS = "texts", "arrays"
+
+# What is raised if a connection breaks, or is too slow.
+LOST = (httpx.TransportError, OSError, ObjectPushError)
+
+SERVER = Node(node_id=SUPERLINK_NODE_ID)
 
 # Seconds after which a site is asked again that has not answered.
 AGAIN = 30.0
@@ -94,8 +126,8 @@ class FlowerTransport:
     --------
     >>> from skdppca.federated.flower import FlowerTransport
     >>> transport = FlowerTransport("study.example.org:8000", root_certificates="ca.crt")
-    >>> transport
-    FlowerTransport('study.example.org:8000')
+    >>> transport.server
+    'study.example.org:8000'
     """
 
     def __init__(
@@ -136,43 +168,30 @@ class FlowerTransport:
             bundle.writestr("pyproject.toml", BUNDLE)
         content = archive.getvalue()
         fab = Fab(hash_str=hashlib.sha256(content).hexdigest(), content=content)
+        speaks = RuntimeVersionHttpInterceptor
         with ControlHttpClient.from_server_address(
-            self.server, False, roots, [RuntimeVersionHttpInterceptor("flwr CLI")]
+            self.server, False, roots, [speaks("flwr CLI")]
         ) as control:
             control.StartRun(StartRunRequest(fab=fab))
-        with RuntimeHttpClient.from_server_address(
-            self.server, False, roots, [RuntimeVersionHttpInterceptor("SuperExec")]
-        ) as runtime:
+        connect = partial(RuntimeHttpClient.from_server_address, self.server, False, roots)
+        with connect([speaks("SuperExec")]) as runtime:
             # If another analyst starts a run just now, each may get the other's: they are alike.
             acquired = runtime.AcquireTask(
                 AcquireTaskRequest(supported_task_types=[TaskType.SERVER_APP])
             )
         if not acquired.token:
             raise OSError("another program there took the run")
-        self._client = RuntimeHttpClient.from_server_address(
-            self.server,
-            False,
-            roots,
-            [
-                RuntimeVersionHttpInterceptor("flwr-serverapp"),
-                RuntimeTokenHttpInterceptor(acquired.token),
-            ],
-        )
+        token = RuntimeTokenHttpInterceptor(acquired.token)
+        self._client = connect([speaks("flwr-serverapp"), token])
         self._heart = HeartbeatSender(make_task_heartbeat_fn_http(self._client))
         self._heart.start()
         task = self._client.PullTaskInput(PullTaskInputRequest())
         self._run, self._task = task.run.run_id, task.task_id
-        self._node = Node(node_id=SUPERLINK_NODE_ID)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *more: object) -> None:
         """End the run at the server."""
         self._heart.stop()
-        status = SubStatus.COMPLETED if error is None else SubStatus.FAILED
+        status = SubStatus.COMPLETED if kind is None else SubStatus.FAILED
         with suppress(httpx.HTTPError):
             self._client.PushTaskOutput(PushTaskOutputRequest(sub_status=status, details=""))
         self._client.close()
@@ -203,7 +222,7 @@ class FlowerTransport:
         dict
             A reply by site. A site that did not answer in time is absent.
         """
-        content = packed_request(message.body, signature, arrays)
+        content = packed({"body": message.body.decode(), "signature": signature}, arrays)
         answers: dict[str, Reply] = {}
         asked: dict[str, int] = {}
         when: dict[int, float] = {}
@@ -215,15 +234,15 @@ class FlowerTransport:
                     asked[self._send(node, content)] = node
                 for number in list(asked):
                     pull = PullAppMessagesRequest(message_ids=[number])
-                    answer = received(self._client, self._node, pull)
+                    answer = received(self._client, SERVER, pull)
                     if answer is None:
                         continue
                     node = asked.pop(number)
                     if answer.has_error():  # the node is gone: ask when it is back
                         when.pop(node, None)
                         continue
-                    reply = unpacked_reply(answer.content)
-                    name = reply.fields.get("site", "")
+                    fields, vectors = unpacked(answer.content)
+                    reply, name = Reply(fields, vectors.get("vector")), fields.get("site", "")
                     if name in missing and accepts(name, reply):
                         self._names[node], answers[name] = name, reply
             except (httpx.HTTPStatusError, *LOST):
@@ -247,7 +266,82 @@ class FlowerTransport:
         TaskIdentity.node_id = SUPERLINK_NODE_ID
         ttl = self._patience + BRIEF_PATIENCE
         message = Message(content, node, MessageType.QUERY, ttl=ttl)
-        return push(self._client, self._node, message, PushAppMessagesRequest)
+        return push(self._client, SERVER, message, PushAppMessagesRequest)
 
-    def __repr__(self) -> str:
-        return f"FlowerTransport({self.server!r})"
+
+def check_server(server: str) -> None:
+    """Refuse what is no address of a server."""
+    if not re.fullmatch(r"([^\s/:\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}", server):
+        raise ValueError(
+            f"server={server!r} is no HOST:PORT; give both, such as study.example.org:8000"
+        )
+
+
+def push(client: Any, node: Node, message: Message, request: Callable[..., Any]) -> str:
+    """Send a message and what it holds; return its id."""
+    message.metadata.__dict__["_message_id"] = message.object_id
+    with no_object_id_recompute():
+        trees = [get_object_tree(message)]
+        heads = [message_to_proto(remove_content_from_message(message))]
+        accepted = client.PushMessages(request(messages_list=heads, message_object_trees=trees))
+        run = message.metadata.run_id
+        store = make_push_object_fn_protobuf(client.PushObject, node, run, accepted.session_id)
+        wanted = set(accepted.objects_to_push)
+        push_objects(get_all_nested_objects(message), store, object_ids_to_push=wanted)
+    return message.metadata.message_id
+
+
+def received(client: Any, node: Node, request: Any) -> Message | None:
+    """Take the next message that a request brings, if there is one; it is empty if it is none.
+
+    Parameters
+    ----------
+    client : client of Flower's
+    node : Node
+    request : protobuf message
+        Asks the server for some messages.
+    """
+    response = client.PullMessages(request)
+    for head, tree in zip(response.messages_list, response.message_object_trees, strict=False):
+        message = message_from_proto(head)
+        message.metadata.__dict__["_message_id"] = tree.object_id
+        if not message.has_error():
+            message.content = _content(client, node, head.metadata.run_id, tree)
+        return message
+    return None
+
+
+def _content(client: Any, node: Node, run: int, tree: Any) -> RecordDict:
+    pull, content = make_pull_object_fn_protobuf(client.PullObject, node, run), RecordDict()
+    with suppress(httpx.HTTPStatusError):
+        try:
+            (whole,) = tree.children
+            content = pull_and_inflate_object_from_tree(
+                whole, pull, lambda _: None, return_type=RecordDict, max_time=MOST
+            )
+        except LOST:
+            raise
+        except Exception:  # its run is over, or whatever Flower finds wrong with it
+            pass
+        client.ConfirmMessageReceived(
+            ConfirmMessageReceivedRequest(node=node, run_id=run, message_object_id=tree.object_id)
+        )
+    return content
+
+
+def packed(texts: Mapping[str, str], arrays: Mapping[str, np.ndarray]) -> RecordDict:
+    """Pack what is sent: texts, and the arrays beside them."""
+    content = RecordDict({TEXTS: ConfigRecord(dict(texts))})
+    if arrays:  # Flower cannot read a record without any
+        content[ARRAYS] = ArrayRecord({name: Array(array) for name, array in arrays.items()})
+    return content
+
+
+def unpacked(content: RecordDict) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Undo `packed`; nothing for what is none, and no value that is no text."""
+    try:
+        found = [pair for record in content.array_records.values() for pair in record.items()]
+        texts = {k: v for k, v in content.config_records[TEXTS].items() if isinstance(v, str)}
+        return texts, {name: one.numpy() for name, one in found}
+    except Exception:  # anybody may have sent it
+        return {}, {}

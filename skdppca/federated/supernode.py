@@ -13,15 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from .flower_messages import (  # before flwr
-    LOST,
-    POLL,
-    check_server,
-    packed_reply,
-    push,
-    received,
-    unpacked_request,
-)
+from .flower import LOST, POLL, check_server, packed, push, received, unpacked  # before flwr
 
 # isort: split
 import httpx
@@ -54,20 +46,13 @@ NODE_NUMBER, NODE_LOCK = "supernode.id", "supernode.lock"
 PAUSE = 2.0
 
 
-def serve(
-    site: Site,
-    folder: Path,
-    server: str,
-    roots: bytes | None,
-    say: Callable[[str], None],
-) -> NoReturn:
+def serve(site: Site, server: str, roots: bytes | None, say: Callable[[str], None]) -> NoReturn:
     """Answer messages until an interrupt; connect again whenever the connection is lost.
 
     Parameters
     ----------
     site : Site
-    folder : Path
-        The site's, with the file of `create_node_key`.
+        Its folder has the file of `create_node_key`.
     server : str
         Host and port.
     roots : bytes or None
@@ -76,6 +61,7 @@ def serve(
         Is told about the connection and every message that was answered.
     """
     check_server(server)
+    folder = site.folder
     key, lock = read_node_key(folder), FileLock(folder / NODE_LOCK, timeout=0)
     with suppress(Timeout), lock:
         while True:
@@ -158,8 +144,10 @@ def answered(site: Site, message: Message) -> tuple[str, Message | None]:
 
     A message that cannot be replied to gets no reply.
     """
-    reply = site.respond(*unpacked_request(message.content))
+    texts, arrays = unpacked(message.content)
+    reply = site.respond(texts.get("body", "").encode(), texts.get("signature", ""), arrays)
     said = reply.refused or "answered"
+    vectors = {} if reply.vector is None else {"vector": reply.vector}
     with suppress(Exception):  # whatever Flower finds wrong with what it should reply to
-        return said, Message(packed_reply(reply), reply_to=message)
+        return said, Message(packed(reply.fields, vectors), reply_to=message)
     return said, None

@@ -31,11 +31,10 @@ from skdppca.federated import (
     Reply,
     SitesError,
     fit_sites,
-    flower_messages,
     supernode,
 )
 from skdppca.federated import flower as flower_module
-from skdppca.federated.flower import FlowerTransport
+from skdppca.federated.flower import FlowerTransport, packed, received, unpacked
 from skdppca.federated.messages import Request, RunPlan, digest_of, read_message
 
 from .local_sites import runs_of
@@ -109,49 +108,49 @@ class Server:
 
 @pytest.fixture(autouse=True)
 def brief(monkeypatch):
-    monkeypatch.setattr(flower_messages, "MOST", 0.05)
+    monkeypatch.setattr(flower_module, "MOST", 0.05)
 
 
 def read(server):
     """The next message, as a site reads it."""
-    return flower_messages.received(server, Node(node_id=2), PullMessagesRequest())
+    return received(server, Node(node_id=2), PullMessagesRequest())
 
 
 def said(message):
     """The text of a message; empty if it is none."""
-    return flower_messages.unpacked_request(message.content)[0]
+    return unpacked(message.content)[0].get("body", "")
 
 
-def request(body=b"{}"):
-    return flower_messages.packed_request(body, "", {})
+def request(body="{}"):
+    return packed({"body": body, "signature": ""}, {})
 
 
 def test_a_head_without_its_body_is_given_up_and_the_next_message_is_read():
     server = Server()
-    server.post(letter(request(b"late")), but=["texts"])
-    server.post(letter(request(b"whole")))
-    assert [said(read(server)) for _ in range(2)] == [b"", b"whole"]
+    server.post(letter(request("late")), but=["texts"])
+    server.post(letter(request("whole")))
+    assert [said(read(server)) for _ in range(2)] == ["", "whole"]
     assert len(server.confirmed) == 2 and read(server) is None
 
 
 NO_TEXTS = [
     {},
-    {"body": b"{}"},
+    {"body": "{}"},
     {"signature": ""},
     {"body": [1, 2], "signature": ""},
-    {"body": "text", "signature": ""},
-    {"body": b"{}", "signature": 7},
-    {"body": b"{}", "signature": b"aa"},
+    {"body": b"{}", "signature": ""},
+    {"body": "{}", "signature": 7},
+    {"body": "{}", "signature": b"aa"},
 ]
 NO_ARRAYS = [("float64", (4,), b"nothing"), ("object", (1,), PICKLED)]
 NONSENSE = [
     RecordDict({}),
-    RecordDict({"other": ConfigRecord({"body": b"{}"})}),
+    RecordDict({"other": ConfigRecord({"body": "{}"})}),
     *(RecordDict({"texts": ConfigRecord(texts)}) for texts in NO_TEXTS),
     *(
         RecordDict(
             {
-                "texts": ConfigRecord({"body": b"{}", "signature": ""}),
+                "texts": ConfigRecord({"body": "{}", "signature": ""}),
                 "arrays": ArrayRecord({"a0": Array(dtype, shape, "numpy.ndarray", data)}),
             }
         )
@@ -164,18 +163,18 @@ NONSENSE = [
 def test_nonsense_is_refused(made, nonsense):
     server, site = Server(), made.sites["east"]
     server.post(letter(nonsense))
-    server.post(letter(request(b"whole")))
+    server.post(letter(request("whole")))
     assert supernode.answered(site, read(server))[0] == "unknown-analyst"
-    assert said(read(server)) == b"whole"
+    assert said(read(server)) == "whole"
 
 
 def test_a_tree_that_is_none_is_refused():
     server = Server()
-    server.post(letter(request(b"bad")))
+    server.post(letter(request("bad")))
     _, tree = server.heads[0]
     del tree.children[:]
-    server.post(letter(request(b"whole")))
-    assert [said(read(server)) for _ in range(2)] == [b"", b"whole"]
+    server.post(letter(request("whole")))
+    assert [said(read(server)) for _ in range(2)] == ["", "whole"]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +295,8 @@ class Link(Server):
     def take(self, message):
         """What `push` would bring here."""
         node, number = message.metadata.dst_node_id, message.object_id
-        reply = self.nodes[node](*flower_messages.unpacked_request(message.content))
+        texts, arrays = unpacked(message.content)
+        reply = self.nodes[node](texts["body"].encode(), texts["signature"], arrays)
         if reply is not None:
             head = letter(reply, reply_to=number)
             self.post(head)
@@ -319,7 +319,7 @@ def linked(monkeypatch):
     def linked(nodes, patience=20.0):
         transport = FlowerTransport("127.0.0.1:1", patience=patience)
         transport._client = Link(nodes)
-        transport._node, transport._run, transport._task = Node(node_id=1), 1, 0
+        transport._run, transport._task = 1, 0
         monkeypatch.setattr(
             flower_module, "push", lambda client, node, message, request: client.take(message)
         )
@@ -328,12 +328,16 @@ def linked(monkeypatch):
     return linked
 
 
+def sent(reply):
+    return packed(reply.fields, {} if reply.vector is None else {"vector": reply.vector})
+
+
 def genuine(site):
-    return lambda *message: flower_messages.packed_reply(site.respond(*message))
+    return lambda *message: sent(site.respond(*message))
 
 
 def posing(say):
-    return lambda body, *more: flower_messages.packed_reply(say(body))
+    return lambda body, *more: sent(say(body))
 
 
 def relaying(site):
@@ -342,7 +346,7 @@ def relaying(site):
 
     def node(body, *more):
         plan = isinstance(read_message(body), RunPlan)
-        return honest(body, *more) if plan else flower_messages.packed_reply(refusal())
+        return honest(body, *more) if plan else sent(refusal())
 
     return node
 
