@@ -20,13 +20,13 @@ from ..privacy.charging import needs_no_accountant
 from ..privacy.floats import root_up
 from ..privacy.strength import warn_if_weak
 from ..private_data import Public
-from ..records import Pieces
+from ..records import Pieces, Question
 from ..releasing import announce
 from ..statistics import Scaled, Statistic
 from .federation import Federation, new_run
 from .identity import Identity
 from .messages import RunPlan
-from .questions import Asked, priced, standin
+from .questions import standin, terms
 from .runs import cost
 from .study import Study
 from .transport import Transport
@@ -125,7 +125,7 @@ def fit_sites(
 
         def read(scale: np.ndarray | None, n_jobs: int | None) -> SitesRecords:
             """The records, far away; each site has seen that its own are valid."""
-            records = SitesRecords.of(begun[-1])
+            records = SitesRecords(standin=standin(study), federation=begun[-1])
             return records if scale is None else records.through(Scaled(scale))
 
         return Table(n_features=study.n_features, read=read, is_sparse=study.sparse, gathering="")
@@ -195,15 +195,10 @@ class SitesRecords(Pieces):
 
     federation: Federation
 
-    @classmethod
-    def of(cls, federation: Federation) -> SitesRecords:
-        """The records of the sites of a federation."""
-        return cls(standin=standin(federation.study), federation=federation)
-
     @property
     def private_n(self) -> int:
         """No more records are anywhere than the study declares; how many there are is not known."""
-        return self.federation.study.max_rows
+        return self.federation.plan.study.max_rows
 
     @property
     def largest_norm(self) -> float:
@@ -213,9 +208,6 @@ class SitesRecords(Pieces):
     def total(self, statistic: Any) -> NoReturn:
         """Refuse: no sum is known without noise."""
         self.whole("An exact total")
-
-    def together(self, questions: Sequence[Any]) -> None:
-        """Nothing: every question is one of its own to the sites."""
 
     def sums(self, questions: Sequence[Any]) -> NoReturn:
         """Refuse: no sum is known without noise."""
@@ -228,10 +220,6 @@ class SitesRecords(Pieces):
             "choose DPGauss or KDPPCA"
         )
 
-    def asked(self, statistic: Statistic) -> Asked:
-        """A question about these records."""
-        return Asked(self.views, statistic)
-
     def parts(self, shares: Sequence[int], noise: NoiseSource) -> NoReturn:
         """Refuse: sites draw no random subsets."""
         self.whole("A random subset")
@@ -241,17 +229,16 @@ class SitesRecords(Pieces):
     ) -> Callable[[float], SharedQuery]:
         """What a statistic is asked with, by what it costs: every site adds its share of noise."""
         plan = self.federation.plan
-        build = partial(
-            priced,
-            self.asked(statistic),
-            self.layout,
+        build: Callable[[float], SharedQuery] = partial(
+            SharedQuery.at,
+            name=name,
             n_sites=len(plan.study.sites),
             honest=plan.honest,
             max_rows=plan.study.max_rows,
-            name=name,
             part=part,
+            **terms(statistic, self.layout),
         )
-        return lambda mu: build(partial(SharedQuery.at, mu * SLIGHTLY_LESS))
+        return lambda mu: build(mu * SLIGHTLY_LESS)
 
     @property
     def noise_factor(self) -> float:
@@ -275,12 +262,12 @@ class SitesRecords(Pieces):
         """
         if not isinstance(query, SharedQuery):
             self.whole(query.name)
-        return self.federation.ask(self.asked(statistic), query)
+        return self.federation.ask(Question(self.views, statistic), query)
 
     def details(self) -> dict[str, Any]:
         """Who took part, and what each of them charged."""
         federation = self.federation
-        plan, study = federation.plan, federation.study
+        plan, study = federation.plan, federation.plan.study
         mu = root_up(cost(tuple(federation.answered)))
         charged = {"questions": len(federation.answered), "mu": mu}
         charged["epsilon"] = epsilon_of(mu, plan.delta)

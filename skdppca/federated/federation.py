@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
 from ..noise import SharedQuery
+from ..records import Question
 from .identity import Identity
 from .masks import opened
 from .messages import Close, Message, Request, RunPlan, array_digest
-from .questions import Asked, written_question
+from .questions import written_question
 from .refusals import Refusal
 from .runs import Answered
-from .study import Study
 from .transport import Reply, Transport
 
 # Times that a message is sent to a site that does not answer.
@@ -74,44 +75,29 @@ class Federation:
         self.plan = plan
         self._transport, self._analyst = transport, analyst
         self._keys: dict[str, tuple[str, str]] = {}
-        self._begun = self._over = False
+        self._begun = False
         self.answered: list[Answered] = []  # or asked: what sites may have charged
-
-    @property
-    def study(self) -> Study:
-        """The public facts."""
-        return self.plan.study
 
     @property
     def sites(self) -> tuple[str, ...]:
         """All of them have to answer."""
-        return tuple(sorted(self.study.sites))
+        return tuple(sorted(self.plan.study.sites))
 
-    def begin(self) -> None:
-        """Ask all sites to agree to the plan; nothing is charged. The first question does it.
-
-        Raises
-        ------
-        SitesError
-        """
-        when = "the sites did not all agree to the plan, and nothing was charged"
-        self._begun = True
-        for site, reply in self._gathered(self.plan, {}, when).items():
-            self._keys[site] = reply.fields.get("key", ""), reply.fields.get("key_signature", "")
-
-    def ask(self, asked: Asked, query: SharedQuery) -> np.ndarray:
-        """Ask for the sum over all sites, with their noise.
+    def ask(self, asked: Question, query: SharedQuery) -> np.ndarray:
+        """Ask for the sum over all sites, with their noise; at first, to agree to the plan.
 
         Raises
         ------
         SitesError
             The run has failed.
         """
-        if self._over:
-            raise RuntimeError("this run is over; begin a new one")
-        if not self._keys:
-            self.begin()
-        question, arrays = written_question(asked.steps, asked.statistic)
+        if not self._begun:
+            self._begun = True
+            when = "the sites did not all agree to the plan, and nothing was charged"
+            for site, reply in self._gathered(self.plan, {}, when).items():
+                said = reply.fields
+                self._keys[site] = said.get("key", ""), said.get("key_signature", "")
+        question, arrays = written_question(asked.views, asked.statistic)
         request = Request(
             run=self.plan.run,
             plan=self.plan.digest,
@@ -128,14 +114,12 @@ class Federation:
         )
         self.answered.append(Answered(request.digest, query.mu))
         replies = self._gathered(request, arrays, when)
-        shape = (query.drawn,)
-        vectors = {site: r.vector for site, r in replies.items() if r.vector is not None}
-        true = [site for site, vector in vectors.items() if vector.shape == shape]
-        refused = {site: Refusal.MALFORMED for site in set(replies) - set(true)}
-        if refused:
-            raise SitesError(self.plan.run, when, refused)
-        total = opened(list(vectors.values()))
-        if not query.is_plausible(total, self.study.max_rows):
+        vectors: dict[str, Any] = {site: reply.vector for site, reply in replies.items()}
+        other = [site for site, vector in vectors.items() if np.shape(vector) != (query.drawn,)]
+        if other:
+            raise SitesError(self.plan.run, when, dict.fromkeys(other, Refusal.MALFORMED))
+        total = opened(vectors.values())
+        if not query.is_plausible(total, self.plan.study.max_rows):
             raise SitesError(
                 self.plan.run,
                 f"the sum of question {request.round} ({query.name}) is larger than max_rows "
@@ -147,7 +131,7 @@ class Federation:
 
     def abandon(self) -> None:
         """Tell the sites that the run has failed, if they know of it; nothing is raised."""
-        if self._begun and not self._over:
+        if self._begun:
             with suppress(Exception):
                 self.end(None)
 
@@ -165,7 +149,6 @@ class Federation:
             The sites that did not confirm it: their ledgers lack the release, and they keep the
             run's key until they are told.
         """
-        self._over = True
         close = Close(run=self.plan.run, plan=self.plan.digest, release=release)
         replies = self._exchanged(close, {})
         return tuple(s for s in self.sites if s not in replies or replies[s].refused)
@@ -187,7 +170,7 @@ class Federation:
         replies = dict[str, Reply]()
 
         def accepts(site: str, reply: Reply) -> bool:
-            return site in self.sites and reply.is_from(site, self.study.sites[site], request)
+            return site in self.sites and reply.is_from(site, self.plan.study.sites[site], request)
 
         for _ in range(ATTEMPTS):
             missing = [site for site in self.sites if site not in replies]

@@ -13,7 +13,8 @@ it rests on X25519, HKDF and AES.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from functools import reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 from cryptography.hazmat.primitives import hashes
@@ -108,9 +109,7 @@ def keystream(key: bytes, length: int) -> np.ndarray:
     return np.frombuffer(encryptor.update(bytes(8 * length)), dtype="<u8")
 
 
-def opened(vectors: list[np.ndarray]) -> np.ndarray:
+def opened(vectors: Iterable[Any]) -> np.ndarray:
     """The sum of all sites' masked vectors: that of what they masked, modulo 2^64, as int64."""
-    total = np.zeros_like(vectors[0])
-    for vector in vectors:
-        total += vector
+    total: np.ndarray = reduce(np.add, vectors)
     return total.view(np.int64)

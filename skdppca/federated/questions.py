@@ -9,8 +9,8 @@ numbers, and its proof holds for all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -18,8 +18,7 @@ from msgspec import Meta, Struct
 from scipy import sparse
 
 from ..decomposition import METHODS
-from ..noise import SharedQuery
-from ..records import Layout, Records, precision_of
+from ..records import Layout, Question, Records, precision_of
 from ..statistics import (
     KINDS,
     GramNorms,
@@ -70,41 +69,18 @@ class WrittenQuestion(Struct, frozen=True, forbid_unknown_fields=True):
     steps: Annotated[tuple[Form, ...], Meta(max_length=MAX_STEPS)]
     statistic: Form
 
-    def forms(self) -> list[Form]:
-        """List all views, statistics and measures in it."""
+    def kinds(self) -> set[str]:
+        """The names of all views, statistics and measures in it."""
         forms = [*self.steps, self.statistic]
         values = [value for form in forms for value in form.fields.values()]
-        return [*forms, *(value for value in values if isinstance(value, Form))]
-
-    def kinds(self) -> set[str]:
-        """The names of all kinds in it."""
-        return {form.kind for form in self.forms()}
+        return {form.kind for form in [*forms, *values] if isinstance(form, Form)}
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A question, as it was validated.
-
-    Parameters
-    ----------
-    steps : tuple of View
-    statistic : Statistic
-    """
-
-    steps: tuple[Any, ...]
-    statistic: Statistic
-
-    def held(self, n_features: int) -> int:
-        """Numbers that a site may hold of every row for this, besides its table."""
-        numbers = 0
-        for step in self.steps:
-            if isinstance(step, Scores):
-                n_features = len(step.directions)
-                numbers += n_features
-        measure = getattr(self.statistic, "measure", None)
-        if isinstance(measure, ResidualNorms):
-            numbers += 1 + len(measure.directions)
-        return numbers
+def held(question: Question) -> int:
+    """Count the numbers that a site may hold of every row for this, besides its table."""
+    numbers = sum(len(step.directions) for step in question.views if isinstance(step, Scores))
+    measure = getattr(question.statistic, "measure", None)
+    return numbers + (1 + len(measure.directions) if isinstance(measure, ResidualNorms) else 0)
 
 
 def standin(study: Study) -> Records:
@@ -115,22 +91,12 @@ def standin(study: Study) -> Records:
     return Records.of(rows, labels, may_miss=study.missing == "mean")
 
 
-def priced(
-    asked: Asked, layout: Layout, build: Callable[..., SharedQuery], **more: Any
-) -> SharedQuery:
-    """The query that a question is, for the price of it or by the price of it.
-
-    Parameters
-    ----------
-    asked : Asked
-    layout : Layout
-        Of the records, through the question's steps.
-    build : callable
-        Takes what follows from the question.
-    """
-    statistic = asked.statistic
-    precision = precision_of(statistic, layout)
-    return build(sensitivity=statistic.sensitivity("add-remove"), **precision, **more)
+def terms(statistic: Statistic, layout: Layout) -> dict[str, Any]:
+    """List the fields of a `SharedQuery` that follow from a statistic and its records' layout."""
+    return {
+        "sensitivity": statistic.sensitivity("add-remove"),
+        **precision_of(statistic, layout),
+    }
 
 
 def written_question(
@@ -169,7 +135,7 @@ def written_question(
 
 def read_question(
     question: WrittenQuestion, arrays: Mapping[str, np.ndarray], base: Records
-) -> tuple[Asked, Layout]:
+) -> tuple[Question, Layout]:
     """Read what `written_question` wrote, and refuse everything else.
 
     Parameters
@@ -181,7 +147,7 @@ def read_question(
 
     Returns
     -------
-    asked : Asked
+    question : Question
     layout : Layout
         Of the records through its steps.
 
@@ -207,7 +173,7 @@ def read_question(
     statistic.check(layout)
     with np.errstate(all="ignore"):
         need(np.shape(statistic.total(records)) == shape)
-    return Asked(tuple(steps), statistic), layout
+    return Question(tuple(steps), statistic), layout
 
 
 def _built(form: Form, arrays: dict[str, np.ndarray], d: int, base: type) -> Any:
@@ -230,20 +196,16 @@ def _consistent(statistic: Any, layout: Layout) -> Any:
     """The same, where what its fields say together is what its proof needs."""
     found = getattr(statistic, "measure", None)
     if isinstance(found, ResidualNorms):
-        return replace(statistic, measure=_consistent_residual(found))
+        if found.core is None:
+            return statistic
+        # norms by products take the prediction's part in the directions from its core
+        within = found.core[:, None] * found.directions
+        lengths = (float(np.linalg.norm(rows)) for rows in (within, found.prediction))
+        need(np.linalg.norm(within - found.prediction) <= SAME * max(lengths))
+        return replace(statistic, measure=replace(found, prediction=within))
     if layout.is_grouped:
         need(not getattr(statistic, "spherical", False) and not getattr(found, "spherical", False))
         if isinstance(found, GramNorms) or isinstance(statistic, NormProduct):
             # a long group's norm is one of a whole matrix: whether it fits must not tell of it
             need((layout.n_features + 1) ** 2 <= MAX_ENTRIES)
     return statistic
-
-
-def _consistent_residual(found: ResidualNorms) -> ResidualNorms:
-    """Norms by products take the prediction's part in the directions from its core."""
-    if found.core is None:
-        return found
-    within = found.core[:, None] * found.directions
-    lengths = (float(np.linalg.norm(rows)) for rows in (within, found.prediction))
-    need(np.linalg.norm(within - found.prediction) <= SAME * max(lengths))
-    return replace(found, prediction=within)

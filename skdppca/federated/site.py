@@ -29,8 +29,9 @@ from ..exceptions import BudgetExceeded, LedgerError
 from ..noise import NoiseSource, SharedQuery
 from ..privacy import GaussianEvent, PrivacyLedger, Receipt, Statement, mu_of
 from ..privacy.floats import root_up
-from ..records import Records
+from ..records import Question
 from ..records.machine import memory_limit
+from ..records.pieces import seen_through
 from .identity import Identity, verified
 from .keyed_noise import create_secret, noise_key, read_secret
 from .masks import Pad, RunKey, masked
@@ -45,7 +46,7 @@ from .messages import (
     reply_text,
 )
 from .policy import Policy
-from .questions import Asked, priced, read_question, standin
+from .questions import held, read_question, standin, terms
 from .refusals import Refusal, Refused
 from .runs import RUNS, Answered, Run, Runs, cost
 from .site_table import Reader, SiteTable, read_arrays
@@ -264,7 +265,7 @@ class Site:
 
     def _question(
         self, plan: RunPlan, request: Request, arrays: Mapping[str, np.ndarray]
-    ) -> tuple[Asked, SharedQuery]:
+    ) -> tuple[Question, SharedQuery]:
         """Read the question, and the query that says what noise is drawn and what is charged."""
         found = {name: array_digest(one) for name, one in arrays.items() if one.dtype == float}
         if found != request.inputs or len(found) < len(arrays):
@@ -276,10 +277,8 @@ class Site:
         if not request.question.kinds() <= set(plan.statistics):
             raise Refused(Refusal.STATISTIC)
         query = _tried(
-            lambda: priced(
-                asked,
-                layout,
-                SharedQuery,
+            lambda: SharedQuery(
+                **terms(asked.statistic, layout),
                 name=type(asked.statistic).__name__,
                 n_sites=len(plan.study.sites),
                 honest=plan.honest,
@@ -292,32 +291,24 @@ class Site:
             raise Refused(Refusal.NOISE)
         return asked, query
 
-    def _check_room(self, asked: Asked, query: SharedQuery) -> None:
+    def _check_room(self, asked: Question, query: SharedQuery) -> None:
         """Refuse what this machine could not hold for as many rows as the study declares.
 
         To fail for as many as there are would tell how many, without noise. So would an attempt: it
         shows how much memory the table has left, to the page, and a refusal costs nothing. The
         noise and the masks of an answer are drawn after the charge, and must not fail then.
         """
-        study = self.policy.study
-        numbers = study.max_rows * asked.held(study.n_features) + HELD * query.drawn
+        numbers = self.policy.study.max_rows * held(asked) + HELD * query.drawn
         if BYTES * numbers > memory_limit():
             raise Refused(Refusal.MEMORY)
 
-    def _total(self, run: Run, asked: Asked) -> np.ndarray:
-        """The exact sum over the records."""
-        with np.errstate(all="ignore"):  # rows that overflow weigh nothing
-            return self._records(run, asked).total(asked.statistic)
-
-    def _records(self, run: Run, asked: Asked) -> Records:
-        """The site's records through the question's steps, of a table that the run began with."""
+    def _total(self, run: Run, asked: Question) -> np.ndarray:
+        """The exact sum over the records of the table that the run began with."""
         table = self._usable_table()
         if table.fingerprint != run.table:
             raise Refused(Refusal.TABLE)
-        records = table.records
-        for step in asked.steps:
-            records = step.of(records)
-        return records
+        with np.errstate(all="ignore"):  # rows that overflow weigh nothing
+            return seen_through(table.records, asked.views).total(asked.statistic)
 
     def _due(
         self, run: Run, round: int, answered: Answered, statement: Statement

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import warnings
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +23,10 @@ from skdppca.federated import (
 )
 from skdppca.federated.federation import new_run
 from skdppca.federated.messages import Close, Request, array_digest
-from skdppca.federated.questions import Asked, priced, standin, written_question
+from skdppca.federated.questions import standin, terms, written_question
 from skdppca.federated.refusals import Refused
 from skdppca.noise import SharedQuery
+from skdppca.records.pieces import seen_through
 from skdppca.statistics import ClippedSum
 
 NAMES = ("east", "north", "south", "west")
@@ -181,18 +182,15 @@ class Talk:
                 self.keys[name] = reply.fields["key"], reply.fields["key_signature"]
         return replies
 
-    def query(self, asked, mu):
+    def query(self, statistic, steps, mu):
         study, plan = self.plan.study, self.plan
-        base = standin(study)
-        for step in asked.steps:
-            base = step.of(base)
-        build = partial(SharedQuery.at, mu)
+        fields = terms(statistic, seen_through(standin(study), steps).layout)
         more = {"n_sites": len(study.sites), "honest": plan.honest, "max_rows": study.max_rows}
-        return priced(asked, base.layout, build, name="asked", **more)
+        return SharedQuery.at(mu, "asked", **fields, **more)
 
     def request(self, statistic, *, steps=(), mu=0.1, round=1, **changes):
         """A question, and the arrays beside it."""
-        query = self.query(Asked(tuple(steps), statistic), mu)
+        query = self.query(statistic, steps, mu)
         question, arrays = written_question(steps, statistic)
         given = {
             "run": self.plan.run,

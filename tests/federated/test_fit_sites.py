@@ -36,6 +36,7 @@ from skdppca.federated import (
 from skdppca.federated import site as site_module
 from skdppca.federated.estimating import SitesRecords
 from skdppca.federated.messages import Close, Request, reply_text
+from skdppca.federated.questions import standin, terms
 from skdppca.metrics import captured_variance
 from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
 from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of
@@ -179,7 +180,7 @@ def asked_once(made, mu=0.5):
     talk = Talk(made)
     federation = Federation(talk.plan, made.transport, made.analyst)
     data = PrivateData(
-        SitesRecords.of(federation),
+        SitesRecords(standin=standin(made.study), federation=federation),
         Public(6, "add-remove"),
         PrivacyFilter(1.0),
         NoiseSource(),
@@ -358,12 +359,11 @@ def test_what_is_not_offered_over_sites_is_refused_before_anything_is_sent(made,
 
 
 def test_a_site_that_computes_other_last_digits_stays_within_the_plan(made, monkeypatch):
-    def priced(*arguments, **more):
-        query = site_module_priced(*arguments, **more)
-        return replace(query, sensitivity=query.sensitivity * (1 + 1e-12))
+    def slightly_more(*arguments):
+        found = terms(*arguments)
+        return found | {"sensitivity": found["sensitivity"] * (1 + 1e-12)}
 
-    site_module_priced = site_module.priced
-    monkeypatch.setattr(site_module, "priced", priced)
+    monkeypatch.setattr(site_module, "terms", slightly_more)
     fit_sites(few(), **made.call)
 
 
@@ -570,8 +570,9 @@ def test_questions_are_asked_even_where_a_process_requires_an_accountant(made):
 
 
 def test_only_sums_can_be_asked(made):
+    federation = Federation(Talk(made).plan, made.transport, made.analyst)
     data = PrivateData(
-        SitesRecords.of(Federation(Talk(made).plan, made.transport, made.analyst)),
+        SitesRecords(standin=standin(made.study), federation=federation),
         Public(6, "add-remove"),
         PrivacyFilter(1.0),
         NoiseSource(),

@@ -73,14 +73,14 @@ def test_a_view_and_a_measure_come_through_to_the_bit(name):
             assert asked.statistic.measure.key == kind.key
         else:
             asked, layout = ask(st.Count(), kind, **like)
-            assert asked.steps[0].key == kind.key
+            assert asked.views[0].key == kind.key
             assert layout == kind.of(standin(D, **like)).layout
 
 
 def test_steps_follow_each_other():
     steps = (st.Scaled(2 * ONE), st.Scores(W, ONE))
     asked, layout = ask(st.ClippedSum(np.zeros(2), 1.0), *steps)
-    assert layout.n_features == 2 and asked.steps[1].key == steps[1].key
+    assert layout.n_features == 2 and asked.views[1].key == steps[1].key
     question, _ = written_question(steps, st.CrossSum(st.CrossNorms(ONE, W), 2.0))
     assert question.kinds() == {"Scaled", "Scores", "CrossSum", "CrossNorms"}
 

@@ -24,7 +24,6 @@ from skdppca.federated import Refusal, Reply, Site, Study
 from skdppca.federated import runs as runs_module
 from skdppca.federated import site as site_module
 from skdppca.federated.keyed_noise import secret_of
-from skdppca.federated.questions import Asked
 from skdppca.federated.refusals import Refused
 from skdppca.federated.site_table import SiteTable
 from skdppca.noise import SharedQuery
@@ -269,7 +268,7 @@ def asked_again(talk, changes, table=None):
 
 
 def exact(talk, rows, request):
-    return talk.query(Asked((), SUM), 0.1).rounded(
+    return talk.query(SUM, (), 0.1).rounded(
         SiteTable(talk.made.study, rows, None).records.total(SUM)
     )
 

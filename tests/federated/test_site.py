@@ -18,10 +18,10 @@ from skdppca.federated import Identity, Policy, Refusal, Reply, Site, Study
 from skdppca.federated import site as site_module
 from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import key_text
-from skdppca.federated.questions import Asked
 from skdppca.federated.refusals import Refused
 from skdppca.federated.site_table import SiteTable, read_arrays
 from skdppca.privacy import GaussianEvent, mu_of
+from skdppca.records import Question
 from skdppca.records.machine import memory_limit
 from skdppca.statistics import Count, ResidualNorms, ResidualSum, Scores
 
@@ -557,10 +557,10 @@ def test_whether_an_answer_could_be_held_says_nothing_of_the_table(made):
     site = made.sites["east"]
     with little_memory(2**30):
         query = SimpleNamespace(drawn=int(0.9 * memory_limit()) // (8 * 8))
-        site._check_room(Asked((), Count()), query)  # although much of the memory is taken
+        site._check_room(Question((), Count()), query)  # although much of the memory is taken
         query.drawn = int(1.1 * memory_limit()) // (8 * 8)
         with pytest.raises(Refused):
-            site._check_room(Asked((), Count()), query)
+            site._check_room(Question((), Count()), query)
 
 
 @contextmanager
