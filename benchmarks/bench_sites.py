@@ -44,17 +44,9 @@ from sklearn.datasets import load_digits
 from timing import interleaved, paired_ratio
 
 from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivacyLedger, ResidualGauss
-from skdppca.federated import (
-    Identity,
-    LocalSites,
-    Policy,
-    Reply,
-    Site,
-    Study,
-    Transport,
-    fit_sites,
-)
+from skdppca.federated import Identity, LocalSites, Policy, Site, Study, fit_sites
 from skdppca.federated.messages import Message, Request
+from skdppca.federated.transport import Reply, Transport
 from skdppca.metrics import zeta_squared
 from skdppca.privacy import epsilon_of, mu_of
 

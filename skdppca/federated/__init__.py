@@ -11,28 +11,21 @@ except ImportError as error:
     ) from error
 
 from .estimating import fit_sites
-from .federation import Federation, SitesError
+from .federation import SitesError
 from .identity import Identity
-from .messages import RunPlan
 from .policy import Policy
-from .questions import QUESTIONS
 from .refusals import Refusal
 from .site import Site
 from .study import Study
-from .transport import LocalSites, Reply, Transport
+from .transport import LocalSites
 
 __all__ = [
-    "QUESTIONS",
-    "Federation",
     "Identity",
     "LocalSites",
     "Policy",
     "Refusal",
-    "Reply",
-    "RunPlan",
     "Site",
     "SitesError",
     "Study",
-    "Transport",
     "fit_sites",
 ]

@@ -56,7 +56,7 @@ def fit_sites(
         `SmoothSensitivityPCA`. It has the study's unit, and is fitted in place.
     study : Study
         What the sites have agreed on. All of its sites must answer.
-    transport : Transport
+    transport : FlowerTransport or LocalSites
         Carries messages to the sites.
     analyst : Identity
         Your key, which the sites know.

@@ -11,20 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from skdppca import PrivacyLedger
-from skdppca.federated import (
-    QUESTIONS,
-    Identity,
-    LocalSites,
-    Policy,
-    Reply,
-    RunPlan,
-    Site,
-    Study,
-)
+from skdppca.federated import Identity, LocalSites, Policy, Site, Study
 from skdppca.federated.federation import new_run
-from skdppca.federated.messages import Close, Request, array_digest
-from skdppca.federated.questions import standin, terms, written_question
+from skdppca.federated.messages import Close, Request, RunPlan, array_digest
+from skdppca.federated.questions import QUESTIONS, standin, terms, written_question
 from skdppca.federated.refusals import Refused
+from skdppca.federated.transport import Reply
 from skdppca.noise import SharedQuery
 from skdppca.records.pieces import seen_through
 from skdppca.statistics import ClippedSum

@@ -24,19 +24,13 @@ from skdppca import (
     decomposition,
 )
 from skdppca._text.digits import up
-from skdppca.federated import (
-    Federation,
-    Identity,
-    LocalSites,
-    Refusal,
-    Reply,
-    SitesError,
-    fit_sites,
-)
+from skdppca.federated import Identity, LocalSites, Refusal, SitesError, fit_sites
 from skdppca.federated import site as site_module
 from skdppca.federated.estimating import SitesRecords
+from skdppca.federated.federation import Federation
 from skdppca.federated.messages import Close, Request, reply_text
 from skdppca.federated.questions import standin, terms
+from skdppca.federated.transport import Reply
 from skdppca.metrics import captured_variance
 from skdppca.noise import GaussianQuery, NoiseSource, SharedQuery
 from skdppca.privacy import PrivacyFilter, PrivacyReport, epsilon_of, mu_of

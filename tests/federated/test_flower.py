@@ -19,14 +19,7 @@ pytest.importorskip("flwr")
 from filelock import FileLock
 
 from skdppca import DPGauss, PrivacyLedger
-from skdppca.federated import (
-    Identity,
-    Policy,
-    Site,
-    SitesError,
-    Study,
-    fit_sites,
-)
+from skdppca.federated import Identity, Policy, Site, SitesError, Study, fit_sites
 from skdppca.federated.flower import FlowerTransport, check_server, packed, unpacked
 from skdppca.federated.identity import create_node_key
 from skdppca.federated.supernode import serve

@@ -8,9 +8,10 @@ pytest.importorskip("cryptography")
 
 from skdppca import GDPPCA, DPPowerMethod, PrivatePCA, SmoothSensitivityPCA
 from skdppca.decomposition import METHODS
-from skdppca.federated import QUESTIONS, Refusal, Reply, fit_sites
-from skdppca.federated.questions import WrittenQuestion
+from skdppca.federated import Refusal, fit_sites
+from skdppca.federated.questions import QUESTIONS, WrittenQuestion
 from skdppca.federated.refusals import Refused
+from skdppca.federated.transport import Reply
 from skdppca.statistics import ClippedSum, Count, NormProduct
 
 from ..estimators import SUMS

@@ -9,17 +9,18 @@ from msgspec.structs import replace
 
 pytest.importorskip("cryptography")
 
-from skdppca.federated import QUESTIONS, Identity, RunPlan, Study
+from skdppca.federated import Identity, Study
 from skdppca.federated.identity import verified
 from skdppca.federated.masks import RunKey, masked, opened
 from skdppca.federated.messages import (
     Close,
     Request,
+    RunPlan,
     array_digest,
     read_message,
     reply_text,
 )
-from skdppca.federated.questions import written_question
+from skdppca.federated.questions import QUESTIONS, written_question
 from skdppca.statistics import ClippedSum, Count
 
 KEYS = {name: f"{i:02x}" * 32 for i, name in enumerate(["east", "north", "south"], start=1)}

@@ -25,17 +25,11 @@ from flwr.supercore.inflatable.inflatable_object import (
 )
 
 from skdppca import DPGauss
-from skdppca.federated import (
-    LocalSites,
-    Refusal,
-    Reply,
-    SitesError,
-    fit_sites,
-    supernode,
-)
+from skdppca.federated import LocalSites, Refusal, SitesError, fit_sites, supernode
 from skdppca.federated import flower as flower_module
 from skdppca.federated.flower import FlowerTransport, packed, received, unpacked
 from skdppca.federated.messages import Request, RunPlan, digest_of, read_message
+from skdppca.federated.transport import Reply
 
 from .local_sites import runs_of
 

@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("cryptography")
 
 from skdppca import statistics as st
-from skdppca.federated import QUESTIONS, Study
-from skdppca.federated.questions import WrittenQuestion, read_question, written_question
+from skdppca.federated import Study
+from skdppca.federated.questions import QUESTIONS, WrittenQuestion, read_question, written_question
 from skdppca.federated.questions import standin as standin_of
 from skdppca.statistics.fields import read, types_of
 

@@ -20,12 +20,13 @@ from scipy import sparse
 pytest.importorskip("cryptography")
 
 from skdppca import PrivacyLedger
-from skdppca.federated import Refusal, Reply, Site, Study
+from skdppca.federated import Refusal, Site, Study
 from skdppca.federated import runs as runs_module
 from skdppca.federated import site as site_module
 from skdppca.federated.keyed_noise import secret_of
 from skdppca.federated.refusals import Refused
 from skdppca.federated.site_table import SiteTable
+from skdppca.federated.transport import Reply
 from skdppca.noise import SharedQuery
 from skdppca.noise.gaussian import grid_steps
 

@@ -14,12 +14,13 @@ from scipy import sparse
 pytest.importorskip("cryptography")
 
 from skdppca import PrivacyLedger
-from skdppca.federated import Identity, Policy, Refusal, Reply, Site, Study
+from skdppca.federated import Identity, Policy, Refusal, Site, Study
 from skdppca.federated import site as site_module
 from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import key_text
 from skdppca.federated.refusals import Refused
 from skdppca.federated.site_table import SiteTable, read_arrays
+from skdppca.federated.transport import Reply
 from skdppca.privacy import GaussianEvent, mu_of
 from skdppca.records import Question
 from skdppca.records.machine import memory_limit
