@@ -7,8 +7,8 @@ which signs nothing else.
 from __future__ import annotations
 
 import os
+import re
 import stat
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_ssh_private_key,
 )
+
+SECRET_BYTES = 32
 
 NODE_KEY, NODE_PUBLIC_KEY = "supernode.key", "supernode.pub"
 
@@ -60,9 +62,8 @@ class Identity:
         path : str or path-like
             Where nothing lies yet.
         """
-        key = Ed25519PrivateKey.generate()
-        write_secret(path, key.private_bytes_raw().hex().encode())
-        return cls(key)
+        create_secret(path)
+        return cls.read(path)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Identity:
@@ -73,16 +74,7 @@ class Identity:
         path : str or path-like
             A file that nobody else may read (mode 0600).
         """
-        name = os.fsdecode(path)
-        if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-            raise PermissionError(
-                f"{name}: other users can read this private key; run chmod 600 {name}, and make a "
-                "new key if somebody may have seen this one"
-            )
-        with suppress(ValueError):
-            content = bytes.fromhex(Path(path).read_text())
-            return cls(Ed25519PrivateKey.from_private_bytes(content))
-        raise ValueError(f"{name}: it holds no key; make one with Identity.create")
+        return cls(Ed25519PrivateKey.from_private_bytes(read_secret(path)))
 
     @property
     def public(self) -> str:
@@ -92,9 +84,6 @@ class Identity:
     def sign(self, message: bytes) -> str:
         """Sign a message; hexadecimal, and the same whenever the message is."""
         return self._key.sign(message).hex()
-
-    def __repr__(self) -> str:
-        return f"Identity(public={self.public!r})"
 
 
 def verified(public: str, signature: Any, message: bytes) -> bool:
@@ -114,6 +103,24 @@ def verified(public: str, signature: Any, message: bytes) -> bool:
     except (InvalidSignature, ValueError, TypeError):
         return False
     return True
+
+
+def create_secret(path: str | os.PathLike[str]) -> None:
+    """Write 256 random bits where nothing lies yet."""
+    write_secret(path, os.urandom(SECRET_BYTES).hex().encode())
+
+
+def read_secret(path: str | os.PathLike[str]) -> bytes:
+    """Read what `create_secret` wrote, from a file that nobody else may read (mode 0600)."""
+    name = os.fsdecode(path)
+    if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
+        raise PermissionError(
+            f"{name}: other users can read this secret; run chmod 600 {name}, and make a new one "
+            "if somebody may have seen this one"
+        )
+    if re.fullmatch("[0-9a-f]{64}", text := Path(path).read_text().strip()):
+        return bytes.fromhex(text)
+    raise ValueError(f"{name}: it holds no secret; put the file back")
 
 
 def write_secret(path: str | os.PathLike[str], content: bytes) -> None:

@@ -9,41 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
-import re
-from pathlib import Path
 
 import numpy as np
 from msgspec.structs import replace
 
 from ..noise import SAMPLER, SharedQuery
-from .identity import write_secret
 from .messages import PROTOCOL, Request, RunPlan
 from .study import canonical
 
-SECRET, SECRET_BYTES = "noise.key", 32
-
 # Hexadecimal digits of a seal: 128 bits.
 SEAL_DIGITS = 32
-
-
-def create_secret(folder: Path) -> None:
-    """Make a site's permanent secret, from which the noise of all its runs follows.
-
-    Parameters
-    ----------
-    folder : Path
-        Where no such file lies yet.
-    """
-    write_secret(folder / SECRET, os.urandom(SECRET_BYTES).hex().encode())
-
-
-def read_secret(folder: Path) -> bytes:
-    """Read what `create_secret` made."""
-    file = folder / SECRET
-    if file.exists() and re.fullmatch("[0-9a-f]{64}", text := file.read_text().strip()):
-        return bytes.fromhex(text)
-    raise ValueError(f"{file}: it holds no secret; put the file of this site back")
 
 
 def secret_of(secret: bytes, run: str) -> bytes:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from .messages import RunPlan
 from .questions import QUESTIONS
-from .refusals import Refusal
+from .refusals import Refusal, need
 from .study import MAX_SITES, Checked, PublicKey, Study, Text, check
 
 
@@ -61,20 +61,23 @@ class Policy(Checked, frozen=True):
         """The kinds of questions that are answered."""
         return QUESTIONS if self.statistics is None else frozenset(self.statistics)
 
-    def objection(self, plan: RunPlan, name: str) -> Refusal | None:
-        """Say why the site of this name does not agree to a plan; looks at public facts alone."""
+    def admit(self, plan: RunPlan, name: str) -> None:
+        """Refuse a plan that the site of this name does not agree to, by public facts alone.
+
+        Raises
+        ------
+        Refused
+        """
         mine, theirs = self.study, plan.study
         m = len(theirs.sites)
         # what may differ: a plan asks some of the sites, and may assume more colluders
         same = {"sites": theirs.sites, "max_colluders": theirs.max_colluders}
         person = min(mine.max_sites_per_person, m)
-        objections = (
-            (not theirs.sites.items() <= mine.sites.items(), Refusal.ROSTER),
-            (name not in theirs.sites, Refusal.ROSTER),
-            (m < self.min_sites, Refusal.FEW_SITES),
-            (theirs.max_colluders < mine.max_colluders, Refusal.STUDY),
-            (replace(mine, **same, max_sites_per_person=person) != theirs, Refusal.STUDY),
-            (plan.epsilon > self.max_epsilon or plan.delta > self.max_delta, Refusal.LIMITS),
-            (not set(plan.statistics) <= self.allowed, Refusal.STATISTIC),
-        )
-        return next((refusal for objects, refusal in objections if objects), None)
+        need(theirs.sites.items() <= mine.sites.items(), Refusal.ROSTER)
+        need(name in theirs.sites, Refusal.ROSTER)
+        need(m >= self.min_sites, Refusal.FEW_SITES)
+        need(theirs.max_colluders >= mine.max_colluders, Refusal.STUDY)
+        need(replace(mine, **same, max_sites_per_person=person) == theirs, Refusal.STUDY)
+        need(plan.epsilon <= self.max_epsilon, Refusal.LIMITS)
+        need(plan.delta <= self.max_delta, Refusal.LIMITS)
+        need(set(plan.statistics) <= self.allowed, Refusal.STATISTIC)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 
 class Refusal(StrEnum):
@@ -64,3 +65,14 @@ class Refused(Exception):
     def __init__(self, code: Refusal) -> None:
         super().__init__(code.value)
         self.code = code
+
+
+def need(valid: Any, code: Refusal) -> None:
+    """Refuse what is not valid.
+
+    Raises
+    ------
+    Refused
+    """
+    if not valid:
+        raise Refused(code)

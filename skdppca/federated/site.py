@@ -32,8 +32,8 @@ from ..privacy.floats import root_up
 from ..records import Question
 from ..records.machine import memory_limit
 from ..records.pieces import seen_through
-from .identity import Identity, verified
-from .keyed_noise import create_secret, noise_key, read_secret
+from .identity import Identity, create_secret, read_secret, verified
+from .keyed_noise import noise_key
 from .masks import Pad, RunKey, masked
 from .messages import (
     Close,
@@ -47,12 +47,12 @@ from .messages import (
 )
 from .policy import Policy
 from .questions import held, read_question, standin, terms
-from .refusals import Refusal, Refused
+from .refusals import Refusal, Refused, need
 from .runs import RUNS, Answered, Run, Runs, cost
 from .site_table import Reader, SiteTable, read_arrays
 from .transport import Reply
 
-POLICY, KEY, ERRORS = "site.json", "identity.key", "errors.log"
+POLICY, KEY, SECRET, ERRORS = "site.json", "identity.key", "noise.key", "errors.log"
 
 # Words of memory for every entry of an answer: its sum, its noise while it is drawn, masks, reply.
 HELD = 8
@@ -87,7 +87,7 @@ class Site:
         self.folder = Path(folder)
         self.policy = Policy.read(self.folder / POLICY)
         self.identity = Identity.read(self.folder / KEY)
-        self._secret = read_secret(self.folder)
+        self._secret = read_secret(self.folder / SECRET)  # all noise of this site follows from it
         self.ledger = PrivacyLedger(self.folder / self.policy.ledger)
         self._read = read
         self._runs = Runs(self.folder)
@@ -123,7 +123,7 @@ class Site:
         for name in ("", RUNS):
             (Path(folder) / name).mkdir(mode=0o700, parents=not name, exist_ok=True)
         identity = Identity.create(Path(folder) / KEY)
-        create_secret(Path(folder))
+        create_secret(Path(folder) / SECRET)
         return identity
 
     @cached_property
@@ -157,8 +157,7 @@ class Site:
         """
         try:
             signers = [one for one in self.policy.analysts if verified(one, signature, body)]
-            if not signers:
-                raise Refused(Refusal.ANALYST)
+            need(signers, Refusal.ANALYST)
             message = read_message(body)
             if isinstance(message, RunPlan):
                 return self._hello(message, signers[0])
@@ -179,16 +178,13 @@ class Site:
     # --- hello
 
     def _hello(self, plan: RunPlan, analyst: str) -> Reply:
-        objection = self.policy.objection(plan, self.name)
-        if objection is not None:
-            raise Refused(objection)
+        self.policy.admit(plan, self.name)
         run = self._runs.find(plan.run)
         if run is None:
             run = self._begun(plan, analyst)
             self._runs.keep(run)
-        elif (run.plan, run.analyst) != (plan, analyst):
-            raise Refused(Refusal.RUN)
         else:
+            need((run.plan, run.analyst) == (plan, analyst), Refusal.RUN)
             self._check_open(run)
         public = RunKey(run.secret).public
         return self._signed(
@@ -200,8 +196,8 @@ class Site:
     def _begun(self, plan: RunPlan, analyst: str) -> Run:
         """Begin a run that the site agrees to, and that its ledger can afford from end to end."""
         statement = self.ledger.statement()
-        if _charge_of(statement, f"{plan.run}/") is not None:
-            raise Refused(Refusal.RUN)  # the ledger knows it, and the runs were lost
+        charged = _charge_of(statement, f"{plan.run}/")
+        need(charged is None, Refusal.RUN)  # else the ledger knows it, and the runs were lost
         self._check_affords(statement, mu_of(plan.epsilon, plan.delta))
         return Run(
             id=plan.run,
@@ -219,10 +215,9 @@ class Site:
         statement = self._check_open(run)
         digest, n_before = request.digest, len(run.answered)
         # 1. the next question, or one that was charged, in the same words
-        if request.round > n_before + 1:
-            raise Refused(Refusal.ROUND)
-        if request.round <= n_before and run.answered[request.round - 1].digest != digest:
-            raise Refused(Refusal.ROUND)
+        need(request.round <= n_before + 1, Refusal.ROUND)
+        if request.round <= n_before:
+            need(run.answered[request.round - 1].digest == digest, Refusal.ROUND)
         if self._last is not None and self._last.fields["request"] == digest:
             return self._last
         # 2. what the price depends on is checked and computed here, and not believed
@@ -254,29 +249,26 @@ class Site:
         sites, mine = run.plan.study.sites, RunKey(run.secret)
         keys = {site: key for site, (key, _) in request.keys.items()}
         valid = keys.keys() == sites.keys() and keys[self.name] == mine.public
+        need(valid, Refusal.KEYS)
         for site, (key, signature) in request.keys.items():
             text = key_text(request.plan, site, key)
-            valid = valid and verified(sites[site], signature, text)
+            need(verified(sites[site], signature, text), Refusal.KEYS)
         # no secret can be shared by a key of low order
-        pads = _tried(lambda: mine.pads(self.name, keys, request.digest)) if valid else None
-        if pads is None:
-            raise Refused(Refusal.KEYS)
-        return pads
+        return _tried(Refusal.KEYS, lambda: mine.pads(self.name, keys, request.digest))
 
     def _question(
         self, plan: RunPlan, request: Request, arrays: Mapping[str, np.ndarray]
     ) -> tuple[Question, SharedQuery]:
         """Read the question, and the query that says what noise is drawn and what is charged."""
         found = {name: array_digest(one) for name, one in arrays.items() if one.dtype == float}
-        if found != request.inputs or len(found) < len(arrays):
-            raise Refused(Refusal.INPUTS)
-        read = _tried(lambda: read_question(request.question, arrays, standin(self.policy.study)))
-        if read is None:
-            raise Refused(Refusal.QUESTION)
-        asked, layout = read
-        if not request.question.kinds() <= set(plan.statistics):
-            raise Refused(Refusal.STATISTIC)
+        need(found == request.inputs and len(found) == len(arrays), Refusal.INPUTS)
+        base = standin(plan.study)
+        asked, layout = _tried(
+            Refusal.QUESTION, lambda: read_question(request.question, arrays, base)
+        )
+        need(request.question.kinds() <= set(plan.statistics), Refusal.STATISTIC)
         query = _tried(
+            Refusal.NOISE,
             lambda: SharedQuery(
                 **terms(asked.statistic, layout),
                 name=type(asked.statistic).__name__,
@@ -284,11 +276,10 @@ class Site:
                 honest=plan.honest,
                 grid_log2=request.grid_log2,
                 site_sd=request.noise_sd,
-            )
+            ),
         )
-        priced_well = query is not None and 0 < query.mu < np.inf
-        if not priced_well or not query.fits(plan.study.max_rows):  # into 64 bits
-            raise Refused(Refusal.NOISE)
+        need(0 < query.mu < np.inf, Refusal.NOISE)
+        need(query.fits(plan.study.max_rows), Refusal.NOISE)  # into 64 bits
         return asked, query
 
     def _check_room(self, asked: Question, query: SharedQuery) -> None:
@@ -299,14 +290,12 @@ class Site:
         noise and the masks of an answer are drawn after the charge, and must not fail then.
         """
         numbers = self.policy.study.max_rows * held(asked) + HELD * query.drawn
-        if BYTES * numbers > memory_limit():
-            raise Refused(Refusal.MEMORY)
+        need(BYTES * numbers <= memory_limit(), Refusal.MEMORY)
 
     def _total(self, run: Run, asked: Question) -> np.ndarray:
         """The exact sum over the records of the table that the run began with."""
         table = self._usable_table()
-        if table.fingerprint != run.table:
-            raise Refused(Refusal.TABLE)
+        need(table.fingerprint == run.table, Refusal.TABLE)
         with np.errstate(all="ignore"):  # rows that overflow weigh nothing
             return seen_through(table.records, asked.views).total(asked.statistic)
 
@@ -320,12 +309,11 @@ class Site:
         """
         receipt = _charge_of(statement, f"{run.id}/{round}/")
         if receipt is not None:
-            if not receipt.label.startswith(_label(run, round, answered)):
-                raise Refused(Refusal.ROUND)
+            need(receipt.label.startswith(_label(run, round, answered)), Refusal.ROUND)
             return receipt
         paid, after = cost(run.answered), cost((*run.answered, answered))
-        if after > Fraction(mu_of(run.plan.epsilon, run.plan.delta)) ** 2:
-            raise Refused(Refusal.BEYOND_PLAN)
+        most = Fraction(mu_of(run.plan.epsilon, run.plan.delta)) ** 2
+        need(after <= most, Refusal.BEYOND_PLAN)
         mu = root_up(after - paid)
         self._check_affords(statement, mu)
         return mu
@@ -333,8 +321,7 @@ class Site:
     def _check_affords(self, statement: Statement, mu: float) -> None:
         """Refuse what the ledger cannot be charged."""
         spent = statement.chain.total.gaussian(mu)
-        if not spent.fits(self.ledger.epsilon, self.ledger.delta):
-            raise Refused(Refusal.BUDGET)
+        need(spent.fits(self.ledger.epsilon, self.ledger.delta), Refusal.BUDGET)
 
     def _charged(
         self, run: Run, round: int, answered: Answered, due: Receipt | float, seal: str
@@ -344,8 +331,8 @@ class Site:
         if not isinstance(due, Receipt):
             event = GaussianEvent(due)
             due = self.ledger.charge(event, adjacency="add-remove", unit=unit, label=label)
-        elif due.label != label:  # another vector: with other noise it would be a second answer
-            raise Refused(Refusal.SUM)
+        # another vector with other noise would be a second answer
+        need(due.label == label, Refusal.SUM)
         if round > len(run.answered):
             answers = (*run.answered, answered)
             self._runs.keep(replace(run, answered=answers, ledger=(due.row, due.head)))
@@ -401,12 +388,11 @@ class Site:
             out.write(f"{datetime.now(UTC)}\n{traceback.format_exc()}")
 
 
-def _tried(compute: Callable[[], Any]) -> Any:
-    """Compute something of public numbers; None if they do not allow it."""
-    try:
+def _tried(code: Refusal, compute: Callable[[], Any]) -> Any:
+    """Compute something of public numbers; refuse if they do not allow it."""
+    with suppress(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError):
         return compute()
-    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError):
-        return None
+    raise Refused(code)
 
 
 def _charge_of(statement: Statement, begun: str) -> Receipt | None:

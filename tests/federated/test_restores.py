@@ -179,13 +179,16 @@ def test_another_run_draws_other_noise(talk):
         assert (mine != theirs).any()
 
 
+@pytest.mark.parametrize("name", ["noise.key", "identity.key"])
 @pytest.mark.parametrize("content", [None, "", "ab" * 31, "AB" * 32])
-def test_a_site_without_its_secret_does_not_start(talk, content):
-    folder = talk.made.folder / "east"
-    file = folder / "noise.key"
+def test_a_site_without_its_secrets_does_not_start(talk, name, content):
+    file = talk.made.folder / "east" / name
     file.unlink() if content is None else file.write_text(content)
-    with pytest.raises(ValueError, match="it holds no secret; put the file of this site back"):
-        Site(folder)
+    error, says = ValueError, f"{name}: it holds no secret; put the file back"
+    if content is None:
+        error, says = FileNotFoundError, name
+    with pytest.raises(error, match=says):
+        Site(file.parent)
 
 
 # --- another sum

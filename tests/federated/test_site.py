@@ -643,11 +643,12 @@ def test_a_site_needs_its_key_and_its_ledger(tmp_path, made):
         Site(folder)
 
 
-def test_a_key_that_others_can_read_is_refused(made):
-    key = made.sites["east"].folder / "identity.key"
-    key.chmod(0o644)
-    with pytest.raises(PermissionError, match="chmod 600"):
-        Identity.read(key)
+@pytest.mark.parametrize("name", ["identity.key", "noise.key"])
+def test_a_secret_that_others_can_read_is_refused(made, name):
+    folder = made.sites["east"].folder
+    (folder / name).chmod(0o644)
+    with pytest.raises(PermissionError, match=rf"chmod 600 .*{name}"):
+        Site(folder)
 
 
 def test_a_site_is_prepared_once(made):
