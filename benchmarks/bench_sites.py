@@ -46,7 +46,7 @@ from timing import interleaved, paired_ratio
 from skdppca import KDPPCA, DPGauss, DPPowerMethod, KDPOjas, PrivacyLedger, ResidualGauss
 from skdppca.federated import Identity, LocalSites, Policy, Site, Study, fit_sites
 from skdppca.federated.messages import Message, Request
-from skdppca.federated.transport import Reply, Transport
+from skdppca.federated.transport import Reply
 from skdppca.metrics import zeta_squared
 from skdppca.privacy import epsilon_of, mu_of
 
@@ -91,7 +91,7 @@ def tables() -> dict[str, Data]:
 class Counted:
     """Carries messages, and counts questions and bytes of one site; all get and send as much."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: LocalSites) -> None:
         self._transport = transport
         self.questions = self.down = self.up = 0
 

@@ -104,7 +104,7 @@ class SiteInit(SiteAction):
             max_delta=ledger.delta if self.max_delta is None else self.max_delta,
             ledger=os.path.abspath(self.ledger),
             groups=self.groups,
-            statistics=None if self.statistics is None else tuple(self.statistics),
+            statistics=None if self.statistics is None else frozenset(self.statistics),
             min_sites=self.min_sites,
         )
         policy.write(folder / POLICY)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -23,13 +24,16 @@ from ..private_data import Public
 from ..records import Pieces, Question
 from ..releasing import announce
 from ..statistics import Scaled, Statistic
-from .federation import Federation, new_run
+from .federation import Federation
 from .identity import Identity
 from .messages import RunPlan
 from .questions import standin, terms
 from .runs import cost
 from .study import Study
-from .transport import Transport
+from .transport import LocalSites
+
+if TYPE_CHECKING:
+    from .flower import FlowerTransport
 
 E = TypeVar("E", bound=BasePrivatePCA)
 
@@ -41,7 +45,7 @@ def fit_sites(
     estimator: E,
     *,
     study: Study,
-    transport: Transport,
+    transport: FlowerTransport | LocalSites,
     analyst: Identity,
 ) -> E:
     """Fit an estimator on the records of several sites, which never share one.
@@ -111,12 +115,12 @@ def fit_sites(
         chosen = seen._chosen(public) if isinstance(seen, PrivatePCA) else seen
         _check(seen, chosen, study)
         plan = RunPlan(
-            run=new_run(),
+            run=os.urandom(16).hex(),
             study=study,
             epsilon=float(seen.epsilon),
             delta=float(seen.delta),
             estimator=type(seen).__name__,
-            statistics=tuple(sorted(METHODS[type(chosen).__name__].kinds)),
+            statistics=METHODS[type(chosen).__name__].kinds,
         )
         begun.append(Federation(plan, transport, analyst))
         seen.n_features_in_ = study.n_features
@@ -153,33 +157,25 @@ def fit_sites(
 
 def _check(estimator: BasePrivatePCA, chosen: BasePrivatePCA, study: Study) -> None:
     """Refuse what is not offered over sites, before anything is sent."""
-    protected = estimator._accounted_unit
-    objections = (
-        (
-            estimator.adjacency != "add-remove",
-            "the number of records is private; set adjacency='add-remove'",
-        ),
+    fixed = {
+        "adjacency": ("add-remove", "the number of records is private"),
+        "random_state": (None, "the sites draw the noise"),
+        "accountant": (None, "each site charges its own ledger"),
+        "unit": (study.unit, f"the study protects a {study.unit!r}"),
+        "missing": (study.missing, f"the study has missing={study.missing!r}"),
+        "sampling": ("reuse", "nobody draws random subsets"),
+    }
+    for name, (value, reason) in fixed.items():
+        if getattr(chosen, name, value) != value or getattr(estimator, name, value) != value:
+            raise ValueError(f"over sites, {reason}; set {name}={value!r}")
+    others = (
+        (estimator._accounted_unit != study.unit, f"protect no less than a {study.unit}"),
         (not np.isfinite(estimator.epsilon), "sites give no exact sums; set a finite epsilon"),
-        (estimator.random_state is not None, "the sites draw the noise; set random_state=None"),
-        (estimator.accountant is not None, "each site charges its own ledger; set accountant=None"),
-        (
-            (estimator.unit, protected) != (study.unit, study.unit),
-            f"the estimator protects a {protected!r}, and the study a {study.unit!r}; set "
-            f"unit={study.unit!r}, and protect no less than that",
-        ),
-        (
-            estimator.missing != study.missing,
-            f"the study has missing={study.missing!r}; set the same",
-        ),
-        (
-            getattr(chosen, "sampling", "reuse") != "reuse",
-            "nobody draws random subsets; set sampling='reuse'",
-        ),
         (len(study.sites) < 2, "one site is too few; fit where its records are"),
     )
-    why = next((reason for objects, reason in objections if objects), None)
-    if why is not None:
-        raise ValueError(f"over sites, {why}")
+    for objects, reason in others:
+        if objects:
+            raise ValueError(f"over sites, {reason}")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +16,10 @@ from .messages import Close, Message, Request, RunPlan, array_digest
 from .questions import written_question
 from .refusals import Refusal
 from .runs import Answered
-from .transport import Reply, Transport
+from .transport import LocalSites, Reply
+
+if TYPE_CHECKING:
+    from .flower import FlowerTransport
 
 # Times that a message is sent to a site that does not answer.
 ATTEMPTS = 2
@@ -62,7 +64,7 @@ class Federation:
     Parameters
     ----------
     plan : RunPlan
-    transport : Transport
+    transport : FlowerTransport or LocalSites
     analyst : Identity
 
     Notes
@@ -71,7 +73,9 @@ class Federation:
     failure ends the run. Nobody can open a sum that a site is missing in.
     """
 
-    def __init__(self, plan: RunPlan, transport: Transport, analyst: Identity) -> None:
+    def __init__(
+        self, plan: RunPlan, transport: FlowerTransport | LocalSites, analyst: Identity
+    ) -> None:
         self.plan = plan
         self._transport, self._analyst = transport, analyst
         self._keys: dict[str, tuple[str, str]] = {}
@@ -178,8 +182,3 @@ class Federation:
                 found = self._transport.exchange(message, signature, arrays, missing, accepts)
                 replies |= {site: reply for site, reply in found.items() if accepts(site, reply)}
         return replies
-
-
-def new_run() -> str:
-    """Make an id that no run had."""
-    return os.urandom(16).hex()

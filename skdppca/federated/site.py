@@ -266,7 +266,7 @@ class Site:
         asked, layout = _tried(
             Refusal.QUESTION, lambda: read_question(request.question, arrays, base)
         )
-        need(request.question.kinds() <= set(plan.statistics), Refusal.STATISTIC)
+        need(request.question.kinds() <= plan.statistics, Refusal.STATISTIC)
         query = _tried(
             Refusal.NOISE,
             lambda: SharedQuery(

@@ -56,7 +56,10 @@ class Checked(Struct, frozen=True, forbid_unknown_fields=True):
         """Write a JSON file for people, where nothing lies yet."""
         try:
             with open(path, "xb") as out:
-                out.write(msgspec.json.format(msgspec.json.encode(self), indent=2) + b"\n")
+                out.write(
+                    msgspec.json.format(msgspec.json.encode(self, order="deterministic"), indent=2)
+                    + b"\n"
+                )
         except FileExistsError:
             raise FileExistsError(
                 f"{os.fsdecode(path)}: exists already, and others may hold copies of it; keep it, "

@@ -1,10 +1,10 @@
-"""Transports: whoever can carry messages from the analyst to the sites and back can carry a fit."""
+"""Replies, and the transport for sites that are in the process of the analyst."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -57,42 +57,6 @@ class Reply:
         return verified(key, fields.get("signature"), reply_text(fields, vector))
 
 
-class Transport(Protocol):
-    """Carries one message to some sites. It is trusted with nothing but delivery."""
-
-    def exchange(
-        self,
-        message: Message,
-        signature: str,
-        arrays: Mapping[str, np.ndarray],
-        sites: Sequence[str],
-        accepts: Callable[[str, Reply], bool],
-    ) -> dict[str, Reply]:
-        """Send the same message to some sites, and wait for their answers.
-
-        Parameters
-        ----------
-        message : Message
-            Its `body` is to be delivered as it is: it is signed.
-        signature : str
-            The analyst's.
-        arrays : mapping of str to ndarray of float64
-            Beside the body, which holds their digests.
-        sites : sequence of str
-            To whom.
-        accepts : callable
-            ``accepts(site, reply)`` says whether that site has signed this reply. What it has not
-            signed is best ignored here, so that the site itself can still answer; whoever asks
-            checks it again.
-
-        Returns
-        -------
-        dict
-            By the site's name. A site that did not answer in time is absent. To send the same
-            message again costs nothing: a site sends the same bytes.
-        """
-
-
 class LocalSites:
     """Sites in this process, for tests and trials.
 
@@ -118,6 +82,28 @@ class LocalSites:
         sites: Sequence[str],
         accepts: Callable[[str, Reply], bool],
     ) -> dict[str, Reply]:
-        """Ask one site after the other; see `Transport`."""
+        """Send the same message to some sites, one after the other.
+
+        Parameters
+        ----------
+        message : Message
+            Its `body` is delivered as it is: it is signed.
+        signature : str
+            The analyst's.
+        arrays : mapping of str to ndarray of float64
+            Beside the body, which holds their digests.
+        sites : sequence of str
+            To whom.
+        accepts : callable
+            ``accepts(site, reply)`` says whether that site has signed this reply. What it has not
+            signed is best ignored here, so that the site itself can still answer; whoever asks
+            checks it again.
+
+        Returns
+        -------
+        dict
+            By the site's name. A site that did not answer in time is absent. To send the same
+            message again costs nothing: a site sends the same bytes.
+        """
         there = [name for name in sites if name in self.sites]
         return {name: self.sites[name].respond(message.body, signature, arrays) for name in there}

@@ -1,6 +1,7 @@
 """Sites for tests: in this process, with small ledgers."""
 
 import atexit
+import os
 import shutil
 import tempfile
 import warnings
@@ -12,7 +13,6 @@ import numpy as np
 
 from skdppca import PrivacyLedger
 from skdppca.federated import Identity, LocalSites, Policy, Site, Study
-from skdppca.federated.federation import new_run
 from skdppca.federated.messages import Close, Request, RunPlan, array_digest
 from skdppca.federated.questions import QUESTIONS, standin, terms, written_question
 from skdppca.federated.refusals import Refused
@@ -148,12 +148,12 @@ class Talk:
         self.made = made
         study = more.get("study", made.study)
         given = {
-            "run": new_run(),
+            "run": os.urandom(16).hex(),
             "study": study,
             "epsilon": 5.0,
             "delta": 1e-6,
             "estimator": "DPGauss",
-            "statistics": tuple(sorted(QUESTIONS)),
+            "statistics": QUESTIONS,
         }
         self.plan = RunPlan(**(given | more))
         self.keys = {}
