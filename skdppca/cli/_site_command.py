@@ -13,6 +13,7 @@ from .._text import listed
 from ..decomposition import DPGauss
 from ..federated.identity import NODE_PUBLIC_KEY, create_node_key
 from ..federated.policy import Policy
+from ..federated.questions import QUESTIONS
 from ..federated.site import KEY, POLICY, Site
 from ..federated.site_table import read_arrays
 from ..federated.study import Study
@@ -104,7 +105,7 @@ class SiteInit(SiteAction):
             max_delta=ledger.delta if self.max_delta is None else self.max_delta,
             ledger=os.path.abspath(self.ledger),
             groups=self.groups,
-            statistics=None if self.statistics is None else frozenset(self.statistics),
+            statistics=QUESTIONS if self.statistics is None else frozenset(self.statistics),
             min_sites=self.min_sites,
         )
         policy.write(folder / POLICY)

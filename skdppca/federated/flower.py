@@ -138,10 +138,6 @@ class FlowerTransport:
         patience: float = 600.0,
     ) -> None:
         check_server(server)
-        if not patience > 0:
-            raise ValueError(
-                f"patience={patience!r} leaves no time to answer; give seconds, such as 600.0"
-            )
         self.server = server
         self._roots = root_certificates
         self._patience = patience

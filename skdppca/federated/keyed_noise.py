@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ..noise import SAMPLER, SharedQuery
-from .messages import PROTOCOL, Request, RunPlan
+from .messages import PROTOCOL, Request
 from .study import canonical
 
 # Hexadecimal digits of a seal: 128 bits.
@@ -31,7 +31,7 @@ def secret_of(secret: bytes, run: str) -> bytes:
 
 
 def noise_key(
-    secret: bytes, site: str, plan: RunPlan, request: Request, query: SharedQuery, steps: np.ndarray
+    secret: bytes, site: str, request: Request, query: SharedQuery, steps: np.ndarray
 ) -> tuple[bytes, str]:
     """Derive the key of a site's noise for one question, and the seal of the question's charge.
 
@@ -43,10 +43,10 @@ def noise_key(
     secret : bytes
         The site's permanent one.
     site : str
-    plan : RunPlan
     request : Request
-        Of this plan. Everything in it counts but the keys of masks, which no noise follows from:
-        a folder that was put back from before the run hands out another key.
+        It names its run, its round and, by the digest, its plan. Everything in it counts but the
+        keys of masks, which no noise follows from: a folder that was put back from before the run
+        hands out another key.
     query : SharedQuery
         What the request stands for at this site.
     steps : ndarray of int64
@@ -98,15 +98,8 @@ def noise_key(
         "protocol": PROTOCOL,
         "sampler": SAMPLER,
         "site": site,
-        "run": request.run,
-        "round": request.round,
         "request": replace(request, keys={}).digest,
-        "plan": plan.digest,
-        "roster": sorted(plan.study.sites),
-        "honest": plan.honest,
         "mu": query.mu,
-        "grid_log2": query.grid_log2,
-        "site_sd": query.site_sd,
         "size": query.size,
         "symmetric": query.symmetric,
         "vector": hashlib.sha256(steps.astype("<i8").tobytes()).hexdigest(),

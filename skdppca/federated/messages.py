@@ -22,9 +22,6 @@ from .study import Checked, PublicKey, Study, canonical, check
 
 PROTOCOL = "skdppca-sum/1"
 
-# No run asks more often.
-MAX_ROUNDS = 10_000
-
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 RunId = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
 Title = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_]{1,99}\Z")]
@@ -113,7 +110,7 @@ class Request(Message, frozen=True, kw_only=True, tag="answer"):
     """
 
     plan: Digest
-    round: Annotated[int, Meta(ge=1, le=MAX_ROUNDS)]
+    round: Annotated[int, Meta(ge=1)]
     question: WrittenQuestion
     inputs: dict[str, Digest]
     grid_log2: Annotated[int, Meta(ge=-900, le=900)]

@@ -31,8 +31,8 @@ class Policy(Checked, frozen=True):
         The path of the privacy ledger.
     groups : str or None, default=None
         If a record is a group of rows: the column, or the file, that says which.
-    statistics : frozenset of str or None, default=None
-        The kinds of questions that are answered; None for all that sites can be asked.
+    statistics : frozenset of str, optional
+        The kinds of questions that are answered; by default all that sites can be asked.
     min_sites : int, default=3
         The fewest sites to take part with, this one among them.
     """
@@ -44,7 +44,7 @@ class Policy(Checked, frozen=True):
     max_delta: Annotated[float, Meta(gt=0, lt=1)]
     ledger: Text = "study.ledger"
     groups: str | None = None
-    statistics: frozenset[str] | None = None
+    statistics: frozenset[str] = QUESTIONS
     min_sites: Annotated[int, Meta(ge=2, le=MAX_SITES)] = 3
 
     def __post_init__(self) -> None:
@@ -53,13 +53,8 @@ class Policy(Checked, frozen=True):
         check("min_sites", self.min_sites, self.min_sites <= m, f"the study has {m} sites")
         valid = (self.groups is None) == (self.study.unit == "row")
         check("groups", self.groups, valid, "give it exactly if the study's unit is not 'row'")
-        valid = self.allowed <= QUESTIONS
+        valid = self.statistics <= QUESTIONS
         check("statistics", self.statistics, valid, f"choose of {', '.join(sorted(QUESTIONS))}")
-
-    @property
-    def allowed(self) -> frozenset[str]:
-        """The kinds of questions that are answered."""
-        return QUESTIONS if self.statistics is None else self.statistics
 
     def admit(self, plan: RunPlan, name: str) -> None:
         """Refuse a plan that the site of this name does not agree to, by public facts alone.
@@ -80,4 +75,4 @@ class Policy(Checked, frozen=True):
         need(replace(mine, **same, max_sites_per_person=person) == theirs, Refusal.STUDY)
         need(plan.epsilon <= self.max_epsilon, Refusal.LIMITS)
         need(plan.delta <= self.max_delta, Refusal.LIMITS)
-        need(plan.statistics <= self.allowed, Refusal.STATISTIC)
+        need(plan.statistics <= self.statistics, Refusal.STATISTIC)

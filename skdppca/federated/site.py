@@ -236,7 +236,7 @@ class Site:
                 self._charged(run, request.round, answered, due, seal="failed")
             raise
         steps = query.rounded(total)
-        key, seal = noise_key(self._secret, self.name, run.plan, request, query, steps)
+        key, seal = noise_key(self._secret, self.name, request, query, steps)
         # 4. the charge; from here on nothing may be asked otherwise
         self._charged(run, request.round, answered, due, seal)
         # 5. then noise, then the reply

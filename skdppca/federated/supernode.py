@@ -90,7 +90,10 @@ def _connected(
         roots,
         [RuntimeVersionHttpInterceptor("SuperNode"), NodeAuthHttpInterceptor(key, public)],
     ) as client:
-        _say_that_the_last_one_died(folder, client)
+        # the server else expects the heartbeat of a process that was killed for another minute
+        with suppress(OSError, ValueError, httpx.HTTPStatusError):
+            number = int((folder / NODE_NUMBER).read_text())
+            client.DeactivateNode(DeactivateNodeRequest(node_id=number))
         activated = client.ActivateNode(
             ActivateNodeRequest(public_key=public_key_to_bytes(public), heartbeat_interval=interval)
         )
@@ -112,13 +115,6 @@ def _connected(
             sender.stop()
             with suppress(httpx.HTTPError, OSError):
                 client.DeactivateNode(DeactivateNodeRequest(node_id=node.node_id))
-
-
-def _say_that_the_last_one_died(folder: Path, client: FleetHttpClient) -> None:
-    """Free this node's place at the server, which else expects its heartbeat for another minute."""
-    with suppress(OSError, ValueError, httpx.HTTPStatusError):
-        number = int((folder / NODE_NUMBER).read_text())
-        client.DeactivateNode(DeactivateNodeRequest(node_id=number))
 
 
 def _answer_all(

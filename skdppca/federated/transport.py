@@ -48,11 +48,9 @@ class Reply:
             The digest of the message.
         """
         fields, vector = self.fields, self.vector
-        if vector is not None and vector.dtype != np.uint64:
-            return False
-        if (fields.get("site"), fields.get("request")) != (site, request):
-            return False
-        if fields.get("refused", Refusal.INTERNAL) not in list(Refusal):
+        names = (fields.get("site"), fields.get("request")) == (site, request)
+        known = fields.get("refused", Refusal.INTERNAL) in list(Refusal)
+        if not (names and known and (vector is None or vector.dtype == np.uint64)):
             return False
         return verified(key, fields.get("signature"), reply_text(fields, vector))
 

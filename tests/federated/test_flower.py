@@ -200,11 +200,6 @@ def test_what_is_no_host_and_port_is_refused(server):
         FlowerTransport(server)
 
 
-def test_no_time_to_answer_is_refused():
-    with pytest.raises(ValueError, match="patience=0 leaves no time to answer"):
-        FlowerTransport("127.0.0.1:1", patience=0)
-
-
 def test_a_site_is_run_by_one_process(tmp_path):
     create_node_key(tmp_path)
     with FileLock(tmp_path / "supernode.lock"), pytest.raises(ValueError, match="already runs"):

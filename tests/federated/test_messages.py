@@ -133,7 +133,6 @@ NO_STUDIES = [
         (PLAN, {"delta": 1.0}),
         (REQUEST, {"round": 0}),
         (REQUEST, {"round": True}),
-        (REQUEST, {"round": 10**9}),
         (REQUEST, {"noise_sd": float("nan")}),
         (REQUEST, {"noise_sd": 0.0}),
         (REQUEST, {"grid_log2": 1000}),
