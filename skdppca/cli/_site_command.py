@@ -41,7 +41,7 @@ class SiteKey(SiteAction):
 
     def run(self) -> None:
         """Make a site's folder with its keys, and print what the others need of them."""
-        folder: Path = self.directory
+        folder = self.directory
         identity = Site.prepare(folder)
         create_node_key(folder)
         print(

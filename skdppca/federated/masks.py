@@ -31,20 +31,12 @@ class RunKey:
 
     Parameters
     ----------
-    secret : str, optional
-        64 hexadecimal digits; by default new ones.
+    secret : str
+        256 random bits, hexadecimal: to be kept until the run ends, and no longer.
     """
 
-    def __init__(self, secret: str | None = None) -> None:
-        if secret is None:
-            self._key = X25519PrivateKey.generate()
-        else:
-            self._key = X25519PrivateKey.from_private_bytes(bytes.fromhex(secret))
-
-    @property
-    def secret(self) -> str:
-        """To be kept until the run ends, and no longer."""
-        return self._key.private_bytes_raw().hex()
+    def __init__(self, secret: str) -> None:
+        self._key = X25519PrivateKey.from_private_bytes(bytes.fromhex(secret))
 
     @property
     def public(self) -> str:

@@ -154,6 +154,5 @@ def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
     The fields are apart from the rest, so none of them can stand for the vector.
     """
     said = {name: value for name, value in fields.items() if name != "signature"}
-    data = None if vector is None else np.ascontiguousarray(vector, dtype="<u8").tobytes()
-    digest = None if data is None else digest_of(data)
+    digest = None if vector is None else digest_of(vector.astype("<u8").tobytes())
     return canonical({"says": "reply", "fields": said, "vector": digest})

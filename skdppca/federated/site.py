@@ -32,7 +32,7 @@ from ..privacy.floats import root_up
 from ..records import Question
 from ..records.machine import memory_limit
 from ..records.pieces import seen_through
-from .identity import Identity, create_secret, read_secret, verified
+from .identity import SECRET_BYTES, Identity, create_secret, read_secret, verified
 from .keyed_noise import noise_key
 from .masks import Pad, RunKey, masked
 from .messages import (
@@ -203,7 +203,7 @@ class Site:
             id=plan.run,
             plan=plan,
             analyst=analyst,
-            secret=RunKey().secret,
+            secret=os.urandom(SECRET_BYTES).hex(),
             table=self._usable_table().fingerprint,
             ledger=(len(statement.chain.rows), statement.chain.head()),
         )
@@ -226,11 +226,10 @@ class Site:
         self._check_room(asked, query)
         answered = Answered(digest, query.mu)
         due = self._due(run, request.round, answered, statement)
+        need(self._usable_table().fingerprint == run.table, Refusal.TABLE)
         # 3. the sum, of which nothing leaves before the charge: its noise follows from it
         try:
-            total = self._total(run, asked)
-        except Refused:
-            raise
+            total = self._total(asked)
         except Exception:  # that a sum fails may tell of the table: it is charged as an answer
             if not isinstance(due, Receipt):
                 self._charged(run, request.round, answered, due, seal="failed")
@@ -248,8 +247,7 @@ class Site:
         """Derive the masks of this site, from keys that their sites signed for this plan."""
         sites, mine = run.plan.study.sites, RunKey(run.secret)
         keys = {site: key for site, (key, _) in request.keys.items()}
-        valid = keys.keys() == sites.keys() and keys[self.name] == mine.public
-        need(valid, Refusal.KEYS)
+        need(keys.keys() == sites.keys() and keys[self.name] == mine.public, Refusal.KEYS)
         for site, (key, signature) in request.keys.items():
             text = key_text(request.plan, site, key)
             need(verified(sites[site], signature, text), Refusal.KEYS)
@@ -292,12 +290,10 @@ class Site:
         numbers = self.policy.study.max_rows * held(asked) + HELD * query.drawn
         need(BYTES * numbers <= memory_limit(), Refusal.MEMORY)
 
-    def _total(self, run: Run, asked: Question) -> np.ndarray:
-        """The exact sum over the records of the table that the run began with."""
-        table = self._usable_table()
-        need(table.fingerprint == run.table, Refusal.TABLE)
+    def _total(self, asked: Question) -> np.ndarray:
+        """The exact sum over the records."""
         with np.errstate(all="ignore"):  # rows that overflow weigh nothing
-            return seen_through(table.records, asked.views).total(asked.statistic)
+            return seen_through(self.table.records, asked.views).total(asked.statistic)
 
     def _due(
         self, run: Run, round: int, answered: Answered, statement: Statement

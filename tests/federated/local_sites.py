@@ -13,6 +13,7 @@ import numpy as np
 
 from skdppca import PrivacyLedger
 from skdppca.federated import Identity, LocalSites, Policy, Site, Study
+from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import Close, Request, RunPlan, array_digest
 from skdppca.federated.questions import QUESTIONS, standin, terms, written_question
 from skdppca.federated.refusals import Refused
@@ -62,6 +63,10 @@ class Made:
 
     def receipts(self, name):
         return self.sites[name].ledger.receipts
+
+
+def new_key():
+    return RunKey(os.urandom(32).hex())
 
 
 def runs_of(site):

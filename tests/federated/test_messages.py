@@ -11,7 +11,7 @@ pytest.importorskip("cryptography")
 
 from skdppca.federated import Identity, Study
 from skdppca.federated.identity import verified
-from skdppca.federated.masks import RunKey, masked, opened
+from skdppca.federated.masks import masked, opened
 from skdppca.federated.messages import (
     Close,
     Request,
@@ -22,6 +22,8 @@ from skdppca.federated.messages import (
 )
 from skdppca.federated.questions import QUESTIONS, written_question
 from skdppca.statistics import ClippedSum, Count
+
+from .local_sites import new_key
 
 KEYS = {name: f"{i:02x}" * 32 for i, name in enumerate(["east", "north", "south"], start=1)}
 STUDY = Study("study", sites=KEYS, columns=("a", "b"))
@@ -195,7 +197,7 @@ def test_no_field_of_a_reply_stands_for_something_else_that_is_signed(name):
 
 def masked_by(vectors, digests):
     """What sites send who were told these digests."""
-    secrets = {name: RunKey() for name in KEYS}
+    secrets = {name: new_key() for name in KEYS}
     keys = {name: secret.public for name, secret in secrets.items()}
     return [
         masked(vector, secrets[name].pads(name, keys, digest))
@@ -232,7 +234,7 @@ def test_all_else_is_uniform(case):
 
 
 def test_a_pad_depends_on_who_what_and_with_which_keys():
-    one, two = RunKey(), RunKey()
+    one, two = new_key(), new_key()
     keys = {"east": one.public, "north": two.public}
     (mine,) = one.pads("east", keys, "ab" * 32)
     (theirs,) = two.pads("north", keys, "ab" * 32)
@@ -240,7 +242,7 @@ def test_a_pad_depends_on_who_what_and_with_which_keys():
     others = [
         one.pads("east", keys, "cd" * 32),
         one.pads("east", {"east": one.public, "south": two.public}, "ab" * 32),
-        one.pads("east", keys | {"north": RunKey().public}, "ab" * 32),
+        one.pads("east", keys | {"north": new_key().public}, "ab" * 32),
         one.pads("east", keys | {"east": two.public}, "ab" * 32),
     ]
     assert mine.key not in {pad.key for (pad,) in others}

@@ -16,7 +16,6 @@ pytest.importorskip("cryptography")
 from skdppca import PrivacyLedger
 from skdppca.federated import Identity, Policy, Refusal, Site, Study
 from skdppca.federated import site as site_module
-from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import key_text
 from skdppca.federated.refusals import Refused
 from skdppca.federated.site_table import SiteTable, read_arrays
@@ -26,7 +25,7 @@ from skdppca.records import Question
 from skdppca.records.machine import memory_limit
 from skdppca.statistics import Count, ResidualNorms, ResidualSum, Scores
 
-from .local_sites import SUM, Talk, X, make, parts_of, runs_of
+from .local_sites import SUM, Talk, X, make, new_key, parts_of, runs_of
 
 
 class Killed(BaseException):
@@ -166,7 +165,7 @@ def test_a_run_id_is_used_once(made, talk):
 
 
 def wrong_key(talk, site):
-    return talk.keys | {site: (RunKey().public, talk.keys[site][1])}
+    return talk.keys | {site: (new_key().public, talk.keys[site][1])}
 
 
 def swapped(talk):
@@ -183,7 +182,7 @@ def old_key(talk):
 
 def not_current(talk):
     """A key that east signed for this plan, and that it does not have any more."""
-    key = RunKey().public
+    key = new_key().public
     signed = talk.made.sites["east"].identity.sign(key_text(talk.plan.digest, "east", key))
     return talk.keys | {"east": (key, signed)}
 
