@@ -92,10 +92,7 @@ class SiteInit(SiteAction):
     def run(self) -> None:
         """Write down what this site agrees to."""
         folder: Path = self.directory
-        if not (folder / KEY).exists():
-            raise ValueError(
-                f"{folder} has no keys yet; make them first: skdppca site key {folder}"
-            )
+        _check_made(folder, KEY, "key")
         ledger = PrivacyLedger(self.ledger)
         policy = Policy(
             study=Study.read(self.study),
@@ -146,10 +143,8 @@ class SiteRun(SiteAction):
 
         site = _opened(self.directory)
         site.table  # noqa: B018  # a mistake shows now
-        path = self.root_certificates
-        roots = None if path is None else path.read_bytes()
         try:
-            serve(site, self.server, roots, say)
+            serve(site, self.server, self.root_certificates, say)
         except KeyboardInterrupt:
             say("stopped")
 
@@ -170,12 +165,16 @@ class SiteShow(SiteAction):
 ACTIONS = {"key": SiteKey, "init": SiteInit, "run": SiteRun, "show": SiteShow}
 
 
-def _opened(folder: Path) -> Site:
-    if not (folder / POLICY).exists():
+def _check_made(folder: Path, file: str, action: str) -> None:
+    """Refuse a folder without a file that an earlier command makes."""
+    if not (folder / file).exists():
         raise ValueError(
-            f"{folder / POLICY} does not exist, so {folder} is no site yet; make it by "
-            f"skdppca site key {folder} and skdppca site init {folder}"
+            f"{folder / file} does not exist; make it first: skdppca site {action} {folder}"
         )
+
+
+def _opened(folder: Path) -> Site:
+    _check_made(folder, POLICY, "init")
     may_miss = Policy.read(folder / POLICY).study.missing == "mean"
     return Site(folder, partial(_rows, may_miss))
 

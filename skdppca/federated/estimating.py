@@ -102,10 +102,8 @@ def fit_sites(
     >>> folder.cleanup()
     """
     if not isinstance(estimator, BasePrivatePCA):
-        names = ", ".join(name for name, method in METHODS.items() if method.sums_only)
         raise TypeError(
-            f"{type(estimator).__name__} is not fitted over sites; choose PrivatePCA or one of "
-            f"{names}"
+            f"{type(estimator).__name__} is not fitted over sites; choose PrivatePCA or DPGauss"
         )
     estimator._validate_params()
     begun: list[Federation] = []
@@ -165,15 +163,17 @@ def _check(estimator: BasePrivatePCA, chosen: BasePrivatePCA, study: Study) -> N
         "missing": (study.missing, f"the study has missing={study.missing!r}"),
         "sampling": ("reuse", "nobody draws random subsets"),
     }
-    for name, (value, reason) in fixed.items():
-        if getattr(chosen, name, value) != value or getattr(estimator, name, value) != value:
-            raise ValueError(f"over sites, {reason}; set {name}={value!r}")
-    others = (
+    objections = [
+        (getattr(one, name, value) != value, f"{reason}; set {name}={value!r}")
+        for name, (value, reason) in fixed.items()
+        for one in (estimator, chosen)
+    ]
+    objections += [
         (estimator._accounted_unit != study.unit, f"protect no less than a {study.unit}"),
         (not np.isfinite(estimator.epsilon), "sites give no exact sums; set a finite epsilon"),
         (len(study.sites) < 2, "one site is too few; fit where its records are"),
-    )
-    for objects, reason in others:
+    ]
+    for objects, reason in objections:
         if objects:
             raise ValueError(f"over sites, {reason}")
 

@@ -90,15 +90,11 @@ def masked(vector: np.ndarray, pads: Iterable[Pad]) -> np.ndarray:
     """Add the masks to a vector of int64, modulo 2^64; uint64."""
     out = vector.astype(np.uint64)  # two's complement: exact modulo 2^64
     for pad in pads:
+        stream = Cipher(algorithms.AES(pad.key), modes.CTR(bytes(16))).encryptor()
+        words = np.frombuffer(stream.update(bytes(8 * len(out))), dtype="<u8")
         combine = np.add if pad.adds else np.subtract
-        combine(out, keystream(pad.key, len(out)), out=out)
+        combine(out, words, out=out)
     return out
-
-
-def keystream(key: bytes, length: int) -> np.ndarray:
-    """Draw uniform words from a key."""
-    encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-    return np.frombuffer(encryptor.update(bytes(8 * length)), dtype="<u8")
 
 
 def opened(vectors: Iterable[Any]) -> np.ndarray:

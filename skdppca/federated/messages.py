@@ -35,7 +35,7 @@ def digest_of(body: bytes) -> str:
 def array_digest(array: np.ndarray) -> str:
     """SHA-256 of an array's shape and its float64 numbers, little-endian; hexadecimal."""
     content = np.ascontiguousarray(array, dtype="<f8")
-    return hashlib.sha256(f"{array.shape}\n".encode() + content.tobytes()).hexdigest()
+    return digest_of(f"{array.shape}\n".encode() + content.tobytes())
 
 
 class Message(Checked, frozen=True, kw_only=True, tag_field="action"):

@@ -46,7 +46,9 @@ NODE_NUMBER, NODE_LOCK = "supernode.id", "supernode.lock"
 PAUSE = 2.0
 
 
-def serve(site: Site, server: str, roots: bytes | None, say: Callable[[str], None]) -> NoReturn:
+def serve(
+    site: Site, server: str, root_certificates: Path | None, say: Callable[[str], None]
+) -> NoReturn:
     """Answer messages until an interrupt; connect again whenever the connection is lost.
 
     Parameters
@@ -55,13 +57,15 @@ def serve(site: Site, server: str, roots: bytes | None, say: Callable[[str], Non
         Its folder has the file of `create_node_key`.
     server : str
         Host and port.
-    roots : bytes or None
-        The certificates that may vouch for the server; None: those that this machine trusts.
+    root_certificates : Path or None
+        A file of the certificates that may vouch for the server; None: those that this machine
+        trusts.
     say : callable
         Is told about the connection and every message that was answered.
     """
     check_server(server)
     folder = site.folder
+    roots = None if root_certificates is None else root_certificates.read_bytes()
     key, lock = read_node_key(folder), FileLock(folder / NODE_LOCK, timeout=0)
     with suppress(Timeout), lock:
         while True:

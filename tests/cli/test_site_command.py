@@ -99,9 +99,7 @@ def test_what_cannot_be_agreed_to_is_refused_and_nothing_is_left(init, tmp_path,
 
 def test_a_folder_without_keys_says_how_to_make_them(init, tmp_path):
     result = init("east")
-    assert_refused(
-        result, f"has no keys yet; make them first: skdppca site key {tmp_path / 'east'}"
-    )
+    assert_refused(result, f"make it first: skdppca site key {tmp_path / 'east'}")
 
 
 def test_a_site_that_is_set_up_is_not_replaced(init, tmp_path):
