@@ -163,19 +163,15 @@ def _check(estimator: BasePrivatePCA, chosen: BasePrivatePCA, study: Study) -> N
         "missing": (study.missing, f"the study has missing={study.missing!r}"),
         "sampling": ("reuse", "nobody draws random subsets"),
     }
-    objections = [
-        (getattr(one, name, value) != value, f"{reason}; set {name}={value!r}")
-        for name, (value, reason) in fixed.items()
-        for one in (estimator, chosen)
-    ]
-    objections += [
-        (estimator._accounted_unit != study.unit, f"protect no less than a {study.unit}"),
-        (not np.isfinite(estimator.epsilon), "sites give no exact sums; set a finite epsilon"),
-        (len(study.sites) < 2, "one site is too few; fit where its records are"),
-    ]
-    for objects, reason in objections:
-        if objects:
-            raise ValueError(f"over sites, {reason}")
+    for name, (value, reason) in fixed.items():
+        if any(getattr(one, name, value) != value for one in (estimator, chosen)):
+            raise ValueError(f"over sites, {reason}; set {name}={value!r}")
+    if estimator._accounted_unit != study.unit:
+        raise ValueError(f"over sites, protect no less than a {study.unit}")
+    if not np.isfinite(estimator.epsilon):
+        raise ValueError("sites give no exact sums; set a finite epsilon")
+    if len(study.sites) < 2:
+        raise ValueError("one site is too few; fit where its records are")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

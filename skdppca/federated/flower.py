@@ -225,7 +225,8 @@ class FlowerTransport:
         most = self._patience if isinstance(message, Request) else BRIEF_PATIENCE
         end = time.monotonic() + min(self._patience, most)
         while (missing := set(sites) - set(answers)) and time.monotonic() < end:
-            try:
+            # the server may be being restarted; until the patience ends
+            with suppress(httpx.HTTPStatusError, *LOST):
                 for node in self._to_ask(missing, when):
                     asked[self._send(node, content)] = node
                 for number in list(asked):
@@ -241,8 +242,6 @@ class FlowerTransport:
                     reply, name = Reply(fields, vectors.get("vector")), fields.get("site", "")
                     if name in missing and accepts(name, reply):
                         self._names[node], answers[name] = name, reply
-            except (httpx.HTTPStatusError, *LOST):
-                pass  # the server may be being restarted; until the patience ends
             time.sleep(POLL)
         return answers
 
