@@ -16,7 +16,6 @@ from skdppca.federated import Identity, LocalSites, Policy, Site, Study
 from skdppca.federated.masks import RunKey
 from skdppca.federated.messages import Close, Request, RunPlan, array_digest
 from skdppca.federated.questions import QUESTIONS, standin, terms, written_question
-from skdppca.federated.refusals import Refused
 from skdppca.federated.transport import Reply
 from skdppca.noise import SharedQuery
 from skdppca.records.pieces import seen_through
@@ -164,12 +163,16 @@ class Talk:
         self.keys = {}
 
     def send(self, name, message, arrays=None, signer=None):
-        """What a site does with a message: its reply, or its refusal."""
+        """What a site does with a message: its reply, or the code of its refusal."""
         signature = (signer or self.made.analyst).sign(message.body)
         site = self.made.sites[name]
         reply = site.respond(message.body, signature, arrays or {})
         assert reply.is_from(name, site.identity.public, message.digest)
-        return Refused(reply.refused) if reply.refused else reply
+        return reply.refused or reply
+
+    def ask(self, statistic=SUM, name="east", **changes):
+        """What a site does with a question."""
+        return self.send(name, *self.request(statistic, **changes))
 
     def hello(self):
         """The first replies of all sites."""

@@ -10,7 +10,6 @@ from skdppca import GDPPCA, DPPowerMethod, PrivatePCA, SmoothSensitivityPCA
 from skdppca.decomposition import METHODS
 from skdppca.federated import Refusal, fit_sites
 from skdppca.federated.questions import QUESTIONS, WrittenQuestion
-from skdppca.federated.refusals import Refused
 from skdppca.federated.transport import Reply
 from skdppca.statistics import ClippedSum, Count, NormProduct
 
@@ -98,9 +97,7 @@ def test_a_site_refuses_what_the_method_of_the_plan_does_not_ask(tmp_path):
     talk = Talk(made, statistics=METHODS["DPGauss"].kinds)
     talk.hello()
     product = NormProduct(np.zeros(6), np.eye(2, 6), 3.0, False, False, None, None)
-    refused = talk.send("east", *talk.request(product))
-    assert isinstance(refused, Refused) and refused.code is Refusal.STATISTIC
+    assert talk.ask(product) is Refusal.STATISTIC
     assert not made.receipts("east")
     for round, statistic in enumerate((Count(), ClippedSum(np.zeros(6), 3.0)), start=1):
-        reply = talk.send("east", *talk.request(statistic, round=round))
-        assert isinstance(reply, Reply)
+        assert isinstance(talk.ask(statistic, round=round), Reply)
