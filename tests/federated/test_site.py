@@ -1,7 +1,6 @@
 """What a site answers, what it refuses, and what is charged: whatever happens in between."""
 
 import os
-import shutil
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -26,14 +25,6 @@ from skdppca.records.machine import memory_limit
 from skdppca.statistics import Count, ResidualNorms, ResidualSum, Scores
 
 from .local_sites import SUM, Talk, X, make, new_key, parts_of, runs_of
-
-
-class Killed(BaseException):
-    """A process that ends at once."""
-
-
-def dies(*_, **__):
-    raise Killed
 
 
 @pytest.fixture(scope="module")
@@ -81,11 +72,41 @@ def test_a_plan_that_the_site_does_not_agree_to_is_refused(asked, changes, expec
     assert talk.plan.run not in runs_of(made.sites["east"])
 
 
-def test_too_few_sites_are_refused(tmp_path):
-    made = make(tmp_path, parts_of(X, 4), min_sites=3)
-    few = {name: made.study.sites[name] for name in ("east", "north")}
-    talk = Talk(made, study=replace(made.study, sites=few))
-    assert talk.send("east", talk.plan) is Refusal.FEW_SITES
+# A policy, changes of the plan (sites of seven, of which two may collude by default), a site, and
+# the refusal.
+ONLY_COUNT = frozenset({"Count"})
+SOME = [
+    ({"min_sites": 4}, {"sites": 3}, "site00", Refusal.FEW_SITES),
+    ({}, {"sites": 3}, "site00", None),
+    ({}, {"sites": 3}, "site03", Refusal.ROSTER),
+    ({}, {"max_colluders": 1}, "site00", Refusal.STUDY),
+    ({}, {"max_colluders": 2}, "site00", None),
+    ({}, {"max_colluders": 3}, "site00", None),
+    ({"statistics": ONLY_COUNT}, {}, "site00", Refusal.STATISTIC),
+    ({"statistics": ONLY_COUNT}, {"statistics": ONLY_COUNT}, "site00", None),
+]
+
+
+@pytest.mark.parametrize(("policy", "changes", "name", "expected"), SOME)
+def test_a_site_agrees_to_a_plan_by_its_policy(tmp_path, policy, changes, name, expected):
+    made, facts = make(tmp_path, parts_of(X, 7), **policy), dict(changes)
+    of_plan = {key: facts.pop(key) for key in ("statistics",) if key in facts}
+    if "sites" in facts:
+        facts["sites"] = dict([*made.study.sites.items()][: facts["sites"]])
+    talk = Talk(made, study=replace(made.study, **facts), **of_plan)
+    reply = talk.send(name, talk.plan)
+    assert isinstance(reply, Reply) if expected is None else reply is expected
+    assert talk.plan.honest == len(talk.plan.study.sites) - talk.plan.study.max_colluders
+
+
+@pytest.mark.parametrize(("known", "expected"), [(True, Refusal.RUN), (False, Refusal.ANALYST)])
+def test_a_run_belongs_to_the_analyst_who_began_it(made, talk, tmp_path, known, expected):
+    other, site = Identity.create(tmp_path / "other.key"), made.sites["east"]
+    if known:
+        site.policy = replace(site.policy, analysts=(made.analyst.public, other.public))
+    for message, arrays in ((talk.plan, {}), talk.request(SUM), (talk.close(), {})):
+        assert talk.send("east", message, arrays, signer=other) is expected
+    assert not made.receipts("east")
 
 
 @pytest.mark.parametrize(("m", "colluders"), [(2, 1), (3, 1), (5, 1), (6, 2), (20, 6)])
@@ -97,46 +118,6 @@ def test_a_study_assumes_that_a_third_of_the_sites_collude(m, colluders):
     for wrong in (0, m, 1.0, True):
         with pytest.raises(ValueError, match=r"max_colluders=.* is not valid"):
             Study("study", sites, columns=4, max_colluders=wrong)
-
-
-def test_a_plan_assumes_as_many_colluders_as_the_study_of_a_site_or_more(tmp_path):
-    made = make(tmp_path, parts_of(X, 7))
-    for colluders, expected in ((1, Refusal.STUDY), (2, None), (3, None)):
-        talk = Talk(made, study=replace(made.study, max_colluders=colluders))
-        reply = talk.send("site00", talk.plan)
-        assert talk.plan.honest == 7 - colluders
-        assert isinstance(reply, Reply) if expected is None else reply is expected
-
-
-def test_a_plan_of_some_of_the_sites_is_agreed_to_by_these_alone(tmp_path):
-    made = make(tmp_path, parts_of(X, 4))
-    some = {name: made.study.sites[name] for name in ("east", "north", "south")}
-    talk = Talk(made, study=replace(made.study, sites=some))
-    assert isinstance(talk.send("east", talk.plan), Reply)
-    assert talk.send("west", talk.plan) is Refusal.ROSTER
-
-
-def test_an_unknown_analyst_is_refused(asked, tmp_path):
-    talk, other = asked, Identity.create(tmp_path / "other.key")
-    assert talk.send("east", talk.plan, signer=other) is Refusal.ANALYST
-    request, arrays = talk.request(SUM)
-    assert talk.send("east", request, arrays, signer=other) is Refusal.ANALYST
-    assert talk.send("east", talk.close(), signer=other) is Refusal.ANALYST
-    assert not talk.made.receipts("east")
-
-
-def test_a_run_belongs_to_the_analyst_who_began_it(tmp_path):
-    made = make(tmp_path, parts_of(X, 3))
-    second = Identity.create(tmp_path / "second.key")
-    for site in made.sites.values():
-        both = (made.analyst.public, second.public)
-        site.policy = replace(site.policy, analysts=both)
-    talk = Talk(made)
-    talk.hello()
-    request, arrays = talk.request(SUM)
-    assert talk.send("east", talk.plan, signer=second) is Refusal.RUN
-    assert talk.send("east", request, arrays, signer=second) is Refusal.RUN
-    assert talk.send("east", talk.close(), signer=second) is Refusal.RUN
 
 
 def test_hello_says_the_same_again(made, talk):
@@ -213,14 +194,12 @@ REQUESTS = {
 @pytest.mark.parametrize("case", REQUESTS)
 def test_a_changed_question_is_refused_and_not_charged(asked, case):
     change, expected = REQUESTS[case]
-    request, arrays = asked.request(SUM, **change(asked))
-    assert asked.send("east", request, arrays) is expected
+    assert asked.ask(**change(asked)) is expected
     assert not asked.made.receipts("east")
 
 
 def test_a_refused_question_leaves_its_round_open(made, talk):
-    request, arrays = talk.request(SUM, keys=wrong_key(talk, "north"))
-    assert talk.send("east", request, arrays) is Refusal.KEYS
+    assert talk.ask(keys=wrong_key(talk, "north")) is Refusal.KEYS
     assert isinstance(talk.ask(), Reply)
 
 
@@ -230,21 +209,6 @@ def test_arrays_that_were_changed_on_the_way_are_refused(asked):
     for changed in (*others, {"a0": np.array(["x"])}, arrays | {"a1": np.zeros(4, np.float32)}):
         assert asked.send("east", request, changed) is Refusal.INPUTS
     assert not asked.made.receipts("east")
-
-
-def test_a_statistic_that_is_not_in_the_plan_is_refused(made):
-    talk = Talk(made, statistics=("Count",))
-    talk.hello()
-    assert talk.ask() is Refusal.STATISTIC
-    assert isinstance(talk.ask(Count()), Reply)
-
-
-def test_a_site_that_allows_some_statistics_agrees_to_no_others(tmp_path):
-    made = make(tmp_path, parts_of(X, 3), statistics=("Count",))
-    talk = Talk(made)
-    assert talk.send("east", talk.plan) is Refusal.STATISTIC
-    talk = Talk(made, statistics=("Count",))
-    assert isinstance(talk.send("east", talk.plan), Reply)
 
 
 MESSAGES = [
@@ -279,34 +243,31 @@ def test_what_is_no_message_is_refused(asked):
 
 
 def test_every_question_is_charged_once_and_answered_with_the_same_bytes(made, talk):
-    request, arrays = talk.request(SUM)
-    first = talk.send("east", request, arrays)
+    first = talk.ask()
     made.restarted("east")
-    again = talk.send("east", request, arrays)
+    again = talk.ask()
     assert again.fields == first.fields
     np.testing.assert_array_equal(again.vector, first.vector)
     (receipt,) = made.receipts("east")
     begun, seal = receipt.label.rsplit("/", 1)
-    assert begun == f"{talk.plan.run}/1/{request.digest}" and len(seal) == 32
+    assert begun == f"{talk.plan.run}/1/{first.fields['request']}" and len(seal) == 32
     assert receipt.event.mu == float.fromhex(first.fields["mu"]) == pytest.approx(0.1)
 
 
 def test_a_round_is_asked_in_one_way(made, talk):
-    request, arrays = talk.request(SUM)
-    talk.send("east", request, arrays)
-    for changes in ({"mu": 0.2}, {"noise_sd": float(np.nextafter(request.noise_sd, 1e99))}):
-        other, arrays = talk.request(SUM, **changes)
-        assert talk.send("east", other, arrays) is Refusal.ROUND
+    talk.ask()
+    sd = talk.request(SUM)[0].noise_sd
+    for changes in ({"mu": 0.2}, {"noise_sd": float(np.nextafter(sd, 1e99))}):
+        assert talk.ask(**changes) is Refusal.ROUND
     assert len(made.receipts("east")) == 1
 
 
 def test_rounds_follow_each_other(made, talk):
-    first = talk.request(SUM)
-    talk.send("east", *first)
+    talk.ask()
     assert talk.ask(round=3) is Refusal.ROUND
     assert isinstance(talk.ask(round=2), Reply)
     made.restarted("east")
-    assert isinstance(talk.send("east", *first), Reply)  # computed again
+    assert isinstance(talk.ask(), Reply)  # computed again
     assert len(made.receipts("east")) == 2
 
 
@@ -315,28 +276,14 @@ def test_a_run_stops_at_its_plan_and_then_at_the_ledger(tmp_path):
     talk = Talk(made)  # epsilon 5
     talk.hello()
     whole = mu_of(5.0, 1e-6)
-    request = talk.request(SUM, mu=0.8 * whole)
-    assert isinstance(talk.send("east", *request), Reply)
-    request = talk.request(SUM, mu=0.61 * whole, round=2)
-    assert talk.send("east", *request) is Refusal.BEYOND_PLAN
-    request = talk.request(SUM, mu=0.6 * whole * (1 - 1e-12), round=2)
-    assert isinstance(talk.send("east", *request), Reply)
+    assert isinstance(talk.ask(mu=0.8 * whole), Reply)
+    assert talk.ask(mu=0.61 * whole, round=2) is Refusal.BEYOND_PLAN
+    assert isinstance(talk.ask(mu=0.6 * whole * (1 - 1e-12), round=2), Reply)
     spent = made.sites["east"].ledger.spent
     assert spent.epsilon == pytest.approx(5.0) and spent.epsilon <= 5.0
     # what is left does not pay for another whole run, so none begins
     later = Talk(made)
     assert later.send("east", later.plan) is Refusal.BUDGET
-
-
-def test_a_ledger_that_something_else_has_emptied_is_charged_no_further(made, talk):
-    ledger = made.sites["east"].ledger
-    spent = GaussianEvent(0.999 * mu_of(ledger.epsilon, ledger.delta))
-    ledger.charge(spent, adjacency="add-remove", unit="row")
-    before = len(made.receipts("east"))
-    mu = 0.9 * mu_of(5.0, 1e-6)
-    refused = talk.ask(mu=mu)
-    assert refused is Refusal.BUDGET
-    assert len(made.receipts("east")) == before
 
 
 def test_runs_at_the_same_time_share_a_ledger_and_never_exceed_it(tmp_path):
@@ -366,34 +313,6 @@ def test_a_run_whose_files_a_person_has_deleted_is_not_asked_again(made, talk, w
 # --- a site that is cut off
 
 
-CUTS = {
-    "before it is kept": (site_module.Runs, "keep", dies, 1),
-    "before its charge": (site_module.PrivacyLedger, "charge", dies, 0),
-    "before the sum": (site_module.SharedQuery, "rounded", dies, 0),
-    "before the noise": (site_module.SharedQuery, "share", dies, 1),
-    "before the reply": (site_module.Site, "_signed", dies, 1),
-}
-
-
-@pytest.mark.parametrize("case", CUTS)
-def test_a_site_that_dies_charges_once_and_completes(made, talk, case, monkeypatch):
-    kind, name, act, charges = CUTS[case]
-    request, arrays = talk.request(SUM)
-    with monkeypatch.context() as cut:
-        cut.setattr(kind, name, act)
-        with pytest.raises(Killed):
-            talk.send("east", request, arrays)
-    assert len(made.receipts("east")) == charges
-    made.restarted("east")
-    other, more = talk.request(SUM, mu=0.2)
-    if charges:  # the round was charged: it is this question, and no other
-        assert talk.send("east", other, more) is Refusal.ROUND
-    assert isinstance(talk.send("east", request, arrays), Reply)
-    assert len(made.receipts("east")) == 1
-    talk.send("east", talk.close("cd" * 32))
-    assert [row.release for row in made.sites["east"].ledger.releases] == ["cd" * 32]
-
-
 def test_a_charge_is_on_the_disk_before_its_answer(made, talk, monkeypatch):
     synced = []
     if not os.path.isdir("/proc/self/fd"):
@@ -419,20 +338,6 @@ def test_another_ledger_in_the_place_of_the_first_voids_open_runs(made, talk, tm
     ledger.write_bytes((tmp_path / "other.ledger").read_bytes())
     made.restarted("east")
     assert talk.ask(round=2) is Refusal.RUN_OVER
-
-
-def test_runs_that_were_put_back_alone_have_the_same_answers_for_no_charge(made, talk, tmp_path):
-    east = made.sites["east"].folder
-    shutil.copytree(east / "runs", tmp_path / "runs")
-    questions = [talk.request(SUM, round=round) for round in (1, 2)]
-    before = [talk.send("east", *one).vector for one in questions]
-    shutil.rmtree(east / "runs")
-    shutil.copytree(tmp_path / "runs", east / "runs")
-    made.restarted("east")
-    assert talk.ask(mu=0.2) is Refusal.ROUND
-    for one, vector in zip(questions, before, strict=True):
-        np.testing.assert_array_equal(talk.send("east", *one).vector, vector)
-    assert len(made.receipts("east")) == 2
 
 
 # --- the end of a run
@@ -541,7 +446,7 @@ def test_what_is_too_much_for_the_declared_rows_is_refused_however_many_there_ar
     talk.hello()
     made.sites["east"].table.fingerprint  # noqa: B018
     with little_memory(2**30):  # 8 GB would be needed, for 5 rows 10 kB are
-        assert talk.send("east", *talk.request(**asked)) is Refusal.MEMORY
+        assert talk.ask(**asked) is Refusal.MEMORY
     assert not made.receipts("east")
     assert isinstance(talk.ask(Count()), Reply)
 
