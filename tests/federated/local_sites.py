@@ -92,48 +92,22 @@ def ledger(epsilon, delta, unit):
     return path
 
 
-def make(
-    folder,
-    tables,
-    *,
-    unit="row",
-    columns=None,
-    sparse=False,
-    missing="error",
-    budget=(100.0, 1e-5),
-    people=1,
-    max_rows=2**20,
-    colluders=None,
-    **policy,
-):
-    """A site for each table, a pair of rows and labels."""
+def make(folder, tables, *, budget=(100.0, 1e-5), **fields):
+    """A site for each table, a pair of rows and labels, with fields of the study and policies."""
     names = NAMES[: len(tables)] if len(tables) <= len(NAMES) else None
     names = names or tuple(f"site{i:02}" for i in range(len(tables)))
     folder = Path(folder)
     analyst = Identity.create(folder / "analyst.key")
     keys = {name: Site.prepare(folder / name).public for name in names}
-    study = Study(
-        "study",
-        sites=keys,
-        columns=tables[0][0].shape[1] if columns is None else columns,
-        unit=unit,
-        sparse=sparse,
-        missing=missing,
-        max_rows=max_rows,
-        max_sites_per_person=people,
-        max_colluders=colluders,
-    )
-    made = Made(folder, study, analyst)
-    given = {"min_sites": 2, "max_epsilon": 60.0, "max_delta": 1e-5}
+    public = {"columns": tables[0][0].shape[1]}
+    public |= {name: fields.pop(name) for name in Study.__struct_fields__ if name in fields}
+    made = Made(folder, study := Study("study", keys, **public), analyst)
+    given = {"min_sites": 2, "max_epsilon": 60.0, "max_delta": 1e-5} | fields
     for name, table in zip(names, tables, strict=True):
-        shutil.copy(ledger(*budget, unit), folder / name / "study.ledger")
-        Policy(
-            study,
-            (analyst.public,),
-            "memory",
-            groups=None if unit == "row" else "group",
-            **(given | policy),
-        ).write(folder / name / "site.json")
+        shutil.copy(ledger(*budget, study.unit), folder / name / "study.ledger")
+        groups = None if study.unit == "row" else "group"
+        policy = Policy(study, (analyst.public,), "memory", groups=groups, **given)
+        policy.write(folder / name / "site.json")
         made.sites[name] = Site(folder / name, lambda *_, table=table: table)
     return made
 

@@ -370,6 +370,10 @@ def test_a_run_that_failed_has_no_release(made, talk):
 # --- nothing leaves
 
 
+def dies_with_data(*_):
+    raise ValueError("patient 4711 is infinite")
+
+
 def test_whatever_is_raised_within_only_its_code_leaves(made, talk, monkeypatch):
     def fails(*_):
         raise RuntimeError("a value of a patient: swordfish")
@@ -385,35 +389,29 @@ def test_whatever_is_raised_within_only_its_code_leaves(made, talk, monkeypatch)
     assert "swordfish" not in (folder / "errors.log").read_text()  # the last error alone is kept
 
 
-def test_a_table_that_cannot_be_read_is_a_code(made):
-    site = made.sites["east"]
-    site._read = dies_with_data
-    talk = Talk(made)
-    assert talk.send("east", talk.plan) is Refusal.TABLE
-    assert not made.receipts("east")
-
-
-def dies_with_data(*_):
-    raise ValueError("patient 4711 is infinite")
-
-
-def test_a_table_that_changed_in_the_middle_of_a_run_is_refused(made, talk):
-    site = made.restarted("east")
-    site._read = lambda *_: (X[:19], None)
-    assert talk.ask() is Refusal.TABLE
-    assert not made.receipts("east")
-
-
 @pytest.mark.parametrize(
-    "rows", [X[:20, :3], X[:20] * np.nan, X[:0, :3], X[:11], X[:20].astype(str), X[:20].tolist()[0]]
+    "read",
+    [
+        dies_with_data,
+        *(
+            lambda *_, rows=rows: (rows, None)
+            for rows in (
+                X[:20, :3],
+                X[:20] * np.nan,
+                X[:0, :3],
+                X[:21],  # more than max_rows
+                X[:20].astype(str),
+                X[0].tolist(),
+            )
+        ),
+    ],
 )
-def test_a_table_that_is_not_the_studys_is_refused_before_any_charge(tmp_path, rows):
+def test_a_table_that_is_not_the_studys_is_refused_before_any_charge(tmp_path, read):
     made = make(tmp_path, parts_of(X, 3), max_rows=20)
     site, talk = made.sites["east"], Talk(made)
-    if len(rows) == 11:
-        rows = np.vstack([rows, rows])  # 22 rows: more than max_rows
-    site._read = lambda *_: (rows, None)
+    site._read = read
     assert talk.send("east", talk.plan) is Refusal.TABLE
+    assert not made.receipts("east")
     with pytest.raises((ValueError, TypeError)):
         site.table  # noqa: B018
 
@@ -421,8 +419,8 @@ def test_a_table_that_is_not_the_studys_is_refused_before_any_charge(tmp_path, r
 def test_how_many_rows_a_site_has_changes_no_public_word(tmp_path):
     found = []
     for n in (0, 1, 20):
-        made = make(tmp_path / str(n) if (tmp_path / str(n)).mkdir() is None else "", tables(n))
-        talk = Talk(made)
+        (tmp_path / str(n)).mkdir()
+        talk = Talk(make(tmp_path / str(n), [(X[:n], None), (X[20:40], None), (X[40:], None)]))
         talk.hello()
         reply = talk.ask()
         found.append((sorted(reply.fields), reply.fields["mu"], reply.vector.shape))
@@ -475,10 +473,6 @@ def little_memory(more):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-def tables(n):
-    return [(X[:n], None), (X[20:40], None), (X[40:], None)]
 
 
 # --- tables in files
@@ -592,14 +586,6 @@ def test_a_file_that_is_no_json_of_ours_is_said_to_be_none(tmp_path, kind, text,
         kind.read(tmp_path / "odd.json")
 
 
-def test_a_study_is_never_replaced(asked, tmp_path):
-    asked.made.study.write(tmp_path / "study.json")
-    before = (tmp_path / "study.json").read_bytes()
-    with pytest.raises(FileExistsError, match=r"study\.json: exists already, .* keep it"):
-        asked.made.study.write(tmp_path / "study.json")
-    assert (tmp_path / "study.json").read_bytes() == before
-
-
 @pytest.mark.parametrize(("table", "groups"), [("no.npy", None), ("rows.npy", "no.npy")])
 def test_a_table_that_is_missing_is_named(tmp_path, table, groups):
     np.save(tmp_path / "rows.npy", X)
@@ -608,10 +594,11 @@ def test_a_table_that_is_missing_is_named(tmp_path, table, groups):
         read_arrays(str(tmp_path / table), 4, path)
 
 
-def test_a_policy_and_a_study_are_read_as_they_were_written(asked, tmp_path):
-    made = asked.made
-    policy = made.sites["east"].policy
-    policy.write(tmp_path / "policy.json")
-    assert Policy.read(tmp_path / "policy.json") == policy
-    made.study.write(tmp_path / "study.json")
-    assert Study.read(tmp_path / "study.json") == made.study
+def test_a_policy_and_a_study_are_read_as_they_were_written_and_never_replaced(asked, tmp_path):
+    for written in (asked.made.study, asked.made.sites["east"].policy):
+        path = tmp_path / f"{type(written).__name__}.json"
+        written.write(path)
+        before = path.read_bytes()
+        with pytest.raises(FileExistsError, match=rf"{path.name}: exists already, .* keep it"):
+            written.write(path)
+        assert path.read_bytes() == before and type(written).read(path) == written
