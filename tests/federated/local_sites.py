@@ -30,15 +30,7 @@ SUM = ClippedSum(np.zeros(4), 3.0)
 
 @dataclass
 class Made:
-    """A study with its sites.
-
-    Parameters
-    ----------
-    folder : Path
-    study : Study
-    analyst : Identity
-    sites : dict of str to Site
-    """
+    """A study with its sites."""
 
     folder: Path
     study: Study
@@ -113,14 +105,7 @@ def make(folder, tables, *, budget=(100.0, 1e-5), **fields):
 
 
 class Talk:
-    """An analyst who sends messages one by one, and may change them.
-
-    Parameters
-    ----------
-    made : Made
-    more : optional
-        Other fields of the plan.
-    """
+    """An analyst who sends messages one by one, and may change them and fields of the plan."""
 
     def __init__(self, made, **more):
         self.made = made

@@ -169,18 +169,17 @@ EDGES = np.linspace(0, 1, 2001)
 HISTOGRAM = MeasureHistogram(Distances(np.zeros(6)), EDGES)
 
 
+def data_of(made):
+    """The records of all sites, for somebody who may ask for mu = 1 at most."""
+    federation = Federation(Talk(made).plan, made.transport, made.analyst)
+    records = SitesRecords(standin=standin(made.study), federation=federation)
+    public, budget = Public(6, "add-remove"), PrivacyFilter(1.0)
+    return PrivateData(records, public, budget, NoiseSource(), np.zeros(6))
+
+
 def asked_once(made, mu=0.5):
     """The noise in the empty cells of a histogram, and its sd."""
-    talk = Talk(made)
-    federation = Federation(talk.plan, made.transport, made.analyst)
-    data = PrivateData(
-        SitesRecords(standin=standin(made.study), federation=federation),
-        Public(6, "add-remove"),
-        PrivacyFilter(1.0),
-        NoiseSource(),
-        np.zeros(6),
-    )
-    answer = data.ask(HISTOGRAM, mu)
+    answer = data_of(made).ask(HISTOGRAM, mu)
     return answer.value, answer.noise_sd
 
 
@@ -370,27 +369,18 @@ def test_one_record_at_each_site_fits(tmp_path):
 
 
 class Faulty(LocalSites):
-    """A transport that does what a test wants with the answers of one site.
+    """Of north's answers, it brings what ``act(reply, how many it gave before)`` makes, if any."""
 
-    Parameters
-    ----------
-    made : Made
-    act : callable
-        ``act(reply, how many answers that site gave before)``, to a reply or None.
-    """
-
-    def __init__(self, made, act, site="north"):
+    def __init__(self, made, act):
         super().__init__(made.sites.values())
-        self.act, self.site, self.asked = act, site, 0
+        self.act, self.asked = act, 0
 
     def exchange(self, message, *more):
         replies = super().exchange(message, *more)
-        if isinstance(message, Request) and self.site in replies:
-            reply = self.act(replies.pop(self.site), self.asked)
+        if isinstance(message, Request) and "north" in replies:
+            replies["north"] = self.act(replies["north"], self.asked)
             self.asked += 1
-            if reply is not None:
-                replies[self.site] = reply
-        return replies
+        return {site: reply for site, reply in replies.items() if reply is not None}
 
 
 def failed(made, estimator=None, **call):
@@ -484,17 +474,14 @@ def test_a_ledger_that_runs_out_is_named(tmp_path):
     assert len(made.receipts("east")) == charges
 
 
-def agrees_to(**changes):
-    """Let south agree to something else."""
+def limits_more(made, key):
+    site = made.sites["south"]
+    site.policy = structs.replace(site.policy, max_epsilon=1.0)
 
-    def change(made, key):
-        site = made.sites["south"]
-        public = {name: changes[name] for name in changes.keys() & {"columns"}}
-        study = structs.replace(site.policy.study, **public)
-        more = {name: changes[name] for name in changes.keys() - public.keys()}
-        site.policy = structs.replace(site.policy, study=study, **more)
 
-    return change
+def has_other_columns(made, key):
+    site = made.sites["south"]
+    site.policy = structs.replace(site.policy, study=structs.replace(made.study, columns=7))
 
 
 def is_away(made, key):
@@ -512,8 +499,8 @@ def is_asked_by_another(made, key):
 @pytest.mark.parametrize(
     ("change", "refused", "silent"),
     [
-        (agrees_to(max_epsilon=1.0), {"south": Refusal.LIMITS}, ()),
-        (agrees_to(columns=7), {"south": Refusal.STUDY}, ()),
+        (limits_more, {"south": Refusal.LIMITS}, ()),
+        (has_other_columns, {"south": Refusal.STUDY}, ()),
         (is_away, {}, ("north",)),
         (signs_otherwise, {}, ("north",)),
         (is_asked_by_another, dict.fromkeys(("east", "north", "south"), Refusal.ANALYST), ()),
@@ -574,14 +561,7 @@ def test_questions_are_asked_even_where_a_process_requires_an_accountant(made):
 
 
 def test_only_sums_can_be_asked(made):
-    federation = Federation(Talk(made).plan, made.transport, made.analyst)
-    data = PrivateData(
-        SitesRecords(standin=standin(made.study), federation=federation),
-        Public(6, "add-remove"),
-        PrivacyFilter(1.0),
-        NoiseSource(),
-        np.zeros(6),
-    )
+    data = data_of(made)
     for ask in (
         lambda: replace(data, budget=PrivacyFilter(0.0)).ask_laplace(Count(), 0.1, "count"),
         lambda: data.pay_for("gap", 0.1, 1.0, rounding=0.0),
