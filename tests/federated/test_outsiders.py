@@ -27,9 +27,11 @@ from flwr.supercore.inflatable.inflatable_object import (
 from skdppca import DPGauss
 from skdppca.federated import LocalSites, Refusal, SitesError, fit_sites, supernode
 from skdppca.federated import flower as flower_module
+from skdppca.federated import site as site_module
 from skdppca.federated.flower import FlowerTransport, packed, received, unpacked
 from skdppca.federated.messages import Request, RunPlan, digest_of, read_message
 from skdppca.federated.transport import Reply
+from skdppca.noise import SharedQuery
 
 from .local_sites import runs_of
 
@@ -413,8 +415,6 @@ def test_a_message_that_is_sent_again_by_somebody_else_changes_nothing(made, lin
 
 @pytest.mark.parametrize("lies", [1, 2])
 def test_a_sum_beyond_what_records_can_make_ends_the_run_and_names_nobody(made, monkeypatch, lies):
-    from skdppca.noise import SharedQuery
-
     share, times = SharedQuery.share, []
 
     def large(self, total, *more):
@@ -433,8 +433,6 @@ def test_a_sum_beyond_what_records_can_make_ends_the_run_and_names_nobody(made, 
 
 
 def test_a_sum_of_as_many_records_as_are_declared_is_believed():
-    from skdppca.noise import SharedQuery
-
     query = SharedQuery.at(0.1, "count", 1.0, n_sites=3, honest=2, max_rows=1000)
     most = 3 * 1000 / query.grid + 60 * 3**0.5 * query.site_sd
     for sign in (1, -1):
@@ -445,8 +443,6 @@ def test_a_sum_of_as_many_records_as_are_declared_is_believed():
 
 def test_a_site_that_masks_for_another_question_is_noticed(made, monkeypatch):
     """Garbage is uniform in 64 bits, far beyond any sum: missed with a probability below 1e-4."""
-    from skdppca.federated import site as site_module
-
     masked, times = site_module.masked, []
 
     def other(vector, pads):
