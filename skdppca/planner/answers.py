@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from joblib import Memory
 from platformdirs import user_cache_path
@@ -28,9 +28,6 @@ from .simulation import (
     predict,
 )
 from .synthetic_rows import LAWS
-
-T = TypeVar("T")
-Q = TypeVar("Q", bound=PlannedFit)
 
 # Told after every simulated fit: whose it is, and which share of all fits is done.
 Progress = Callable[[str, float], None]
@@ -111,17 +108,10 @@ def expectations(
             exactly = name == recommended or recommended not in names
             full = EFFORTS.recommended if exactly else EFFORTS.others
             effort = EFFORTS.curve if curve else full
-            found = _simulated(planned, name, predict, effort, tick=tick)
-            low, median, high = found.losses
             row = Expectation(
                 method=name,
                 recommended=name == recommended,
-                captured=1 - median,
-                captured_low=1 - high,
-                captured_high=1 - low,
-                clip=found.clip,
-                clip_norm=found.clip_norm,
-                noise_sd=found.noise_sd,
+                **_simulated(planned, name, predict, effort, tick=tick),
                 memory=METHODS[name].memory,
                 releases=METHODS[name].releases,
                 extrapolated=planned.n_features > SIMULATION.most_features,
@@ -133,7 +123,7 @@ def expectations(
     return tuple(sorted(rows, key=lambda row: (not row.recommended, -row.captured)))
 
 
-def counted(planned: Q, name: str) -> Q:
+def counted(planned: PlannedFit, name: str) -> PlannedFit:
     """The planned fit with the number of components that a fit is expected to choose."""
     with threadpool_limits(1):
         found = _simulated(planned, name, expected_components, planned.wanted)
@@ -146,28 +136,27 @@ def _tick(progress: Progress, name: str, done: int, of: int, share: float) -> No
 
 
 def _captured_skewed(planned: PlannedFit, row: Expectation, tick: Tick) -> float:
-    worst = [
-        _simulated(
+    found = [row.captured_low]
+    for law in (law for law in LAWS if law != "normal"):
+        skewed = _simulated(
             planned, row.method, predict, EFFORTS.skewed, law=law, tick=lambda _: tick(1.0)
-        ).losses[2]
-        for law in LAWS
-        if law != "normal"
-    ]
-    return min(row.captured_low, 1 - max(worst))
+        )
+        found.append(skewed["captured_low"])
+    return min(found)
 
 
 def _simulated(
     planned: PlannedFit,
     name: str,
-    simulate: Callable[..., T],
+    simulate: Callable[..., Any],
     *arguments: Any,
     law: str = "normal",
     **ignored: Any,
-) -> T:
+) -> Any:
     """Return the outcome of a simulation, which may be known from an earlier plan."""
-    known: Callable[..., T] = _memory().cache(simulate, ignore=list(ignored))
+    known = _memory().cache(simulate, ignore=list(ignored))
     try:
-        return known(planned.candidate(name), planned.problem(law), *arguments, **ignored)
+        return known(planned.problem(name, law), *arguments, **ignored)
     except TooLittle as refused:
         raise TooLittle(
             f"epsilon={planned.epsilon}, delta={planned.delta} with "

@@ -30,8 +30,6 @@ HEADS = (
     "clip norm",
     "memory",
 )
-# What is left of them where no method finds anything: all else describes noise.
-HEADS_OF_NOISE = ("method", "captured", "memory")
 
 
 @dataclass(frozen=True)
@@ -213,15 +211,14 @@ class Plan(PlannedFit):
 
     def _table(self) -> list[tuple[str, ...]]:
         """Heads and cells."""
-        if self.finds_nothing:
-            cells = [(row.method, f"{row.captured:.3f}", row.memory) for row in self.rows]
-            return [HEADS_OF_NOISE, *cells]
-        return [HEADS, *map(self._cells, self.rows)]
+        table = [HEADS, *map(self._cells, self.rows)]
+        # where no method finds anything, all else describes noise
+        return [(row[0], row[1], row[-1]) for row in table] if self.finds_nothing else table
 
     def _cells(self, row: Expectation) -> tuple[str, ...]:
         noise = row.noise_sd is not None
         return (
-            row.method + RECOMMENDED * row.recommended,
+            row.method + RECOMMENDED * (row.recommended and not self.finds_nothing),
             f"{row.captured:.3f}",
             f"{1 - row.captured:.1e}",
             f"{1 - row.captured_high:.1e} to {1 - row.captured_low:.1e}",
@@ -390,22 +387,19 @@ def plan(
     wanted, d = facts.pop("n_components"), facts["n_features"]
     k = wanted if isinstance(wanted, int) else d
     name, variances = check_spectrum(DEFAULT if spectrum is None else spectrum, d, k)
-    asked = Plan(
+    asked = PlannedFit(
         **facts,
         n_components=k,
         wanted=wanted,
         spectrum=name,
         variances=tuple(map(float, variances)),
-        recommended="",
-        why="",
-        rows=(),
     )
     recommended, why = asked.chosen()
-    asked = replace(asked, recommended=recommended, why=why)
     names = methods_of(methods, asked)
     if asked.sees_spectrum:
         asked = counted(asked, recommended)
-    found = _filled(asked, names, False, progress or _silent)
+    empty = Plan(**vars(asked), recommended=recommended, why=why, rows=())
+    found = _filled(empty, names, False, progress or _silent)
     return replace(found, enough=_enough(found)) if found.finds_nothing else found
 
 

@@ -18,7 +18,7 @@ from ..decomposition.private_pca import for_heavy_tails
 from ..privacy import epsilon_of, mu_of
 from ..private_data import Public
 from ..records import MAX_ROWS
-from .simulation import SIMULATION, Problem, SimulatedMethod
+from .simulation import SIMULATION, Problem
 from .synthetic_rows import SPECTRA, Assumed
 
 # The method whose releases `partial_fit` merges.
@@ -114,8 +114,12 @@ class PlannedFit:
         )
         return pca._choice(self.public)
 
-    def candidate(self, name: str) -> SimulatedMethod:
-        """The method, set as `PrivatePCA` sets it."""
+    def problem(self, name: str, law: str = "normal") -> Problem:
+        """What is simulated of a method, set as `PrivatePCA` sets it; see `Assumed`.
+
+        The noise of T merged matrices of n / T records is that of one matrix of n records at
+        ``mu / sqrt(T)``.
+        """
         settings: dict[str, Any] = {}
         if self.delta == 0:
             settings = {"noise": "student"}
@@ -123,21 +127,15 @@ class PlannedFit:
                 settings["variance_share"] = 0
         elif self.tails == "heavy":
             settings = for_heavy_tails(name, grouped=self.group_size is not None)
-        if self.cohorts > 1:  # whitened scores need variances: there are no nested spheres then,
-            settings = {**settings, "whiten": True}  # as there are none in `partial_fit`
-        return SimulatedMethod(name, settings)
-
-    def problem(self, law: str = "normal") -> Problem:
-        """What is simulated; see `Assumed`.
-
-        The noise of T merged matrices of n / T records is that of one matrix of n records at
-        ``mu / sqrt(T)``.
-        """
         epsilon = self.epsilon
         if self.cohorts > 1:
+            # whitened scores need variances: there are no nested spheres, as in `partial_fit`
+            settings = {**settings, "whiten": True}
             mu = mu_of(self.epsilon, self.delta) / math.sqrt(self.cohorts)
             epsilon = epsilon_of(mu, self.delta)
         return Problem(
+            name,
+            settings,
             self.n_samples,
             np.array(self.variances),
             self.n_components,
@@ -173,10 +171,10 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
             f"n_components={k!r} with n_features={d} cannot be simulated; give a number of at most "
             f"{SIMULATION.most_components}, or plan for {SIMULATION.most_features} features"
         )
-    facts = {name: given[name] for name in CONSTRAINTS if name not in ("spectrum", "methods")}
     plain = {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in facts.items()
+        name: given[name].item() if isinstance(given[name], np.generic) else given[name]
+        for name in CONSTRAINTS
+        if name not in ("spectrum", "methods")
     }
     return plain | {name: float(plain[name]) for name in ("epsilon", "delta", "shared")}
 

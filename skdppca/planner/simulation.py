@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -93,24 +93,15 @@ SIMULATION = SimulationConstants()
 
 
 @dataclass(frozen=True)
-class SimulatedMethod:
-    """The name of a method, and what it is set to beside the budget and the components."""
-
-    name: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def method(self) -> Method:
-        """Return the row of the method."""
-        return METHODS[self.name]
-
-
-@dataclass(frozen=True)
 class Problem:
     """What is simulated: at most `most_features`, of as few records as will do.
 
     Parameters
     ----------
+    name : str
+        Of the method.
+    settings : dict
+        What it is set to beside the budget and the components.
     n_samples : float
         Records of the plan; if features are lumped, divided by `spread`, so that the number of
         records per feature stays what it is.
@@ -128,32 +119,39 @@ class Problem:
         Factor by which the variances were multiplied.
     """
 
+    name: str
+    settings: Mapping[str, Any]
     n_samples: float
     variances: np.ndarray
     n_components: int
     n_mu: float
     delta: float
     adjacency: str
-    assumed: Assumed = field(default_factory=Assumed)
+    assumed: Assumed
     spread: float = 1.0
     unit: float = 1.0
 
-    def lumped(self, exponent: float, features: int) -> Problem:
-        """The same with at most `features` features.
+    @property
+    def method(self) -> Method:
+        """Return the row of the method."""
+        return METHODS[self.name]
+
+    def lumped(self) -> Problem:
+        """Lump features until there are at most `most_features`.
 
         Noise of sd tau in d directions turns a component like noise of ``tau sqrt(s)`` in d / s.
-        The clipping radius grows with the power `exponent` of the total variance, and lumping makes
-        the total smaller. Radii are found on a grid, so the variances are scaled until the radius
-        is what it was, and the noise is set to what it was relative to them.
+        The clipping radius grows with a power of the total variance, and lumping makes the total
+        smaller. Radii are found on a grid, so the variances are scaled until the radius is what it
+        was, and the noise is set to what it was relative to them.
         """
-        d = len(self.variances)
+        d, features = len(self.variances), SIMULATION.most_features
         if d <= features:
             return self
         kept = SIMULATION.kept * self.n_components
         lumps = np.array_split(self.variances[kept:], features - kept)
         lumped = np.r_[self.variances[:kept], [lump.mean() for lump in lumps]]
         spread = (d - kept) / (features - kept)
-        unit = (self.variances.sum() / lumped.sum()) ** exponent
+        unit = (self.variances.sum() / lumped.sum()) ** self.method.exponent
         return replace(
             self,
             n_samples=self.n_samples / spread,
@@ -188,13 +186,6 @@ class Problem:
         """Whether as many records are simulated as are planned."""
         return self.n_samples < self._most_records + 0.5
 
-    @property
-    def in_units(self) -> float:
-        """What a variance of the spectrum is to the features that are fitted."""
-        if self.assumed.scale is None:
-            return self.unit
-        return self.unit * len(self.variances) / float(self.variances.sum())
-
     def budget(self, n_records: int) -> dict[str, Any]:
         """Return the parameters under which `n_records` records meet the planned noise."""
         mu = self.n_mu / n_records
@@ -218,36 +209,9 @@ class Problem:
         return linalg.svdvals(factor) ** 2 / degrees
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """The outcome of the simulated fits.
-
-    Parameters
-    ----------
-    losses : tuple of float
-        Lower quartile, median and upper quartile of 1 - captured variance.
-    clip : {"clipped", "scaled"}
-    clip_norm : float or None
-    noise_sd : float or None
-        Of an entry of the noisy mean that the components come from, in units of the variances.
-        This and `clip_norm` are None for a method that adds noise to several sums, or to none.
-    """
-
-    losses: tuple[float, float, float]
-    clip: str
-    clip_norm: float | None
-    noise_sd: float | None
-
-
-def predict(
-    candidate: SimulatedMethod,
-    problem: Problem,
-    effort: Effort = EFFORTS.recommended,
-    tick: Tick = lambda _: None,
-) -> Prediction:
-    """Predict the loss of a method on all planned records."""
-    method = candidate.method
-    problem = problem.lumped(method.exponent, SIMULATION.most_features)
+def predict(problem: Problem, effort: Effort, tick: Tick) -> dict[str, Any]:
+    """Predict what a method captures of all planned records, as fields of an `Expectation`."""
+    problem = problem.lumped()
     losses: list[float] = []
     sampling: list[float] = []
     noise: list[tuple[str, float, float]] = []
@@ -259,39 +223,43 @@ def predict(
         fits = 1 if problem.is_whole else SIMULATION.fits_a_draw
         fitted = []
         for i in range(fits):
-            fitted.append(_fit(candidate, problem, drawn, draw * SIMULATION.fits_a_draw + i))
+            fitted.append(_fit(problem, drawn, draw * SIMULATION.fits_a_draw + i))
             tick((len(losses) + i + 1) / max(effort.least, most))
         losses += [missed_share(pca.components_, drawn.values, drawn.vectors) for pca in fitted]
-        noise += [_noise(method, problem, pca) for pca in fitted if _shows_noise(method, pca)]
+        noise += [found for pca in fitted for found in _noise(problem, pca)]
         if not problem.is_whole:
-            sampling.append(_sampling_loss(candidate, problem, drawn, fitted))
+            sampling.append(_sampling_loss(problem, drawn, fitted))
         draw += 1
     quartiles = np.quantile(losses, (0.25, 0.5, 0.75))
     if sampling:
         # the planned n records have less sampling error than the simulated ones
         better = 1 - problem.n_records / problem.n_samples
         quartiles -= better * np.minimum(max(float(np.mean(sampling)), 0.0), quartiles)
-    low, median, high = map(float, quartiles)
+    high, median, low = (1 - quartiles).tolist()
+    found = {"captured": median, "captured_low": low, "captured_high": high}
     if not noise:
-        return Prediction((low, median, high), "clipped", None, None)
+        return {**found, "clip": "clipped", "clip_norm": None, "noise_sd": None}
     clips, norms, sds = zip(*noise, strict=True)
     usual = max(set(clips), key=clips.count)
-    return Prediction((low, median, high), usual, float(np.median(norms)), float(np.median(sds)))
+    return {
+        **found,
+        "clip": usual,
+        "clip_norm": float(np.median(norms)),
+        "noise_sd": float(np.median(sds)),
+    }
 
 
-def expected_components(candidate: SimulatedMethod, problem: Problem, wanted: float | str) -> int:
+def expected_components(problem: Problem, wanted: float | str) -> int:
     """How many components a method chooses from its spectrum: the median over fits."""
     found = []
     for i in range(SIMULATION.count_fits):
         drawn = problem.draw(np.random.default_rng([SEED, i]))
-        found.append(_fit(candidate, problem, drawn, i, n_components=wanted).n_components_)
+        found.append(_fit(problem, drawn, i, n_components=wanted).n_components_)
     return int(np.median(found))
 
 
-def _fit(
-    candidate: SimulatedMethod, problem: Problem, drawn: SyntheticRows, seed: int, **more: Any
-) -> BasePrivatePCA:
-    assumed, method = problem.assumed, candidate.method
+def _fit(problem: Problem, drawn: SyntheticRows, seed: int, **more: Any) -> BasePrivatePCA:
+    assumed, method = problem.assumed, problem.method
     parameters = {
         "n_components": problem.n_components,
         **problem.budget(problem.n_records),
@@ -300,7 +268,7 @@ def _fit(
         "missing": assumed.missing,
         **({} if problem.is_whole else method.standing_in),
         **(_told(drawn) if problem.delta == 0 else {}),
-        **candidate.settings,
+        **problem.settings,
         **more,
     }
     pca = method.estimator(random_state=seed, **parameters)
@@ -326,9 +294,7 @@ def _error(losses: list[float]) -> float:
     return float(MEDIAN_ERROR * np.std(logs, ddof=1) / math.sqrt(len(losses)))
 
 
-def _sampling_loss(
-    candidate: SimulatedMethod, problem: Problem, drawn: SyntheticRows, fitted: list[BasePrivatePCA]
-) -> float:
+def _sampling_loss(problem: Problem, drawn: SyntheticRows, fitted: list[BasePrivatePCA]) -> float:
     """Estimate the part of the loss that falls with the number of records at the same noise.
 
     It is what the fits to the same rows have in common. To first order the loss is a weighted
@@ -338,8 +304,8 @@ def _sampling_loss(
     whole loss.
     """
     values, vectors = drawn.values, drawn.vectors
-    if candidate.method.unbiased and problem.delta > 0:
-        exact = _fit(candidate, problem, drawn, 0, epsilon=math.inf)
+    if problem.method.unbiased and problem.delta > 0:
+        exact = _fit(problem, drawn, 0, epsilon=math.inf)
         return missed_share(exact.components_, values, vectors)
     k = problem.n_components
     turned = [pca.components_ @ vectors.T for pca in fitted]
@@ -350,24 +316,25 @@ def _sampling_loss(
     return float(np.sum(weights * products) / pairs / values[:k].sum())
 
 
-def _shows_noise(method: Method, pca: BasePrivatePCA) -> bool:
-    """Whether one sum says all of the noise: neither settings nor absent entries change it."""
-    asked = {spent.name for spent in pca.privacy_.spendings}
-    return method.query in asked and pca.missing == "error"
-
-
-def _noise(method: Method, problem: Problem, pca: BasePrivatePCA) -> tuple[str, float, float]:
+def _noise(problem: Problem, pca: BasePrivatePCA) -> list[tuple[str, float, float]]:
     """Read off a report how records are clipped, to which norm, and the noise on all records.
 
     The query's sensitivity is that of one record's term, whose norm is at most the square of the
-    clipping norm.
+    clipping norm. Nothing is read where settings or absent entries change the noise, so that no
+    single sum says all of it.
     """
-    query = [spent for spent in pca.privacy_.spendings if spent.name == method.query][-1]
+    method = problem.method
+    asked = [spent for spent in pca.privacy_.spendings if spent.name == method.query]
+    if not asked or pca.missing == "mean":
+        return []
+    query = asked[-1]
     square = query.sensitivity / method.sensitivity(1.0, problem.adjacency)
     # the noise in an entry of the mean; a lumped feature took more than each of its features would
     sd = query.noise_sd / method.adds_up_to / math.sqrt(problem.spread)
+    total = float(problem.variances.sum())
     if pca.privacy_.details.get("clip") in ("spherical", "nested"):
-        total = float(problem.variances.sum()) / problem.unit
-        return "scaled", 1.0, sd / problem.n_records * total
-    square, sd = square / problem.in_units, sd / problem.in_units
-    return "clipped", math.sqrt(square), sd / problem.n_rows
+        return [("scaled", 1.0, sd / problem.n_records * (total / problem.unit))]
+    # what a variance of the spectrum is to the features that are fitted
+    scaled = problem.assumed.scale is not None
+    units = problem.unit * len(problem.variances) / total if scaled else problem.unit
+    return [("clipped", math.sqrt(square / units), sd / units / problem.n_rows)]

@@ -12,28 +12,14 @@ from scipy import linalg, stats
 
 from ..linalg import decreasing_eigh
 
-
-@dataclass(frozen=True)
-class SpikedConstants:
-    """Variances of "spiked" over that of all directions but the components. Round numbers."""
-
-    # The first component, and the last; those between are at equal steps.
-    first: float = 10.0
-    last: float = 5.0
-
-
-SPIKED = SpikedConstants()
-
-
-def _spiked(d: int, k: int) -> np.ndarray:
-    spikes = np.linspace(SPIKED.first, SPIKED.last, k)
-    return np.r_[spikes, np.ones(d - k)] / SPIKED.first
-
+# The variances of the first and of the last component of "spiked", over that of all directions but
+# the components; those between are at equal steps. Round numbers.
+FIRST, LAST = 10.0, 5.0
 
 # Name -> variances of d directions when k components are wanted; the first variance is 1.
 SPECTRA: dict[str, Callable[[int, int], np.ndarray]] = {
     "power-law": lambda d, k: 1 / np.arange(1.0, d + 1),
-    "spiked": _spiked,
+    "spiked": lambda d, k: np.r_[np.linspace(FIRST, LAST, k), np.ones(d - k)] / FIRST,
     "flat": lambda d, k: np.ones(d),
 }
 DEFAULT = "power-law"

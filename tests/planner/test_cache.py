@@ -3,7 +3,6 @@
 import pytest
 
 from skdppca.planner import answers, plan
-from skdppca.planner.simulation import Prediction
 
 
 @pytest.fixture
@@ -17,9 +16,10 @@ def simulated(monkeypatch):
     """What was simulated: every time another loss, so that a repeated one was read."""
     made = []
 
-    def predict(candidate, problem, effort, tick):
+    def predict(problem, effort, tick):
         made.append(1)
-        return Prediction((0.1, 0.1 + len(made) / 7e3, 0.9), "clipped", 0.1 + 0.2, None)
+        captured = {"captured": 0.9 - len(made) / 7e3, "captured_low": 0.1, "captured_high": 0.9}
+        return {**captured, "clip": "clipped", "clip_norm": 0.1 + 0.2, "noise_sd": None}
 
     monkeypatch.setattr(answers, "predict", predict)
     return made

@@ -8,7 +8,6 @@ from scipy import sparse
 
 from skdppca import PrivatePCA
 from skdppca.planner import answers, plan
-from skdppca.planner.simulation import Prediction
 from skdppca.private_data import Public
 
 # Public facts; combined with each other.
@@ -39,11 +38,16 @@ def asked(facts):
     return facts.pop("is_sparse", False), {"unit": unit, **facts}
 
 
+def prediction(captured):
+    low, high = captured - 0.1, captured + 0.1
+    found = {"captured": captured, "captured_low": low, "captured_high": high}
+    return {**found, "clip": "clipped", "clip_norm": None, "noise_sd": None}
+
+
 @pytest.fixture
 def unsimulated(monkeypatch):
     """Plans without a single fit: every method misses the same."""
-    same = Prediction((0.1, 0.2, 0.3), "clipped", None, None)
-    monkeypatch.setattr(answers, "predict", lambda *_, **__: same)
+    monkeypatch.setattr(answers, "predict", lambda *_, **__: prediction(0.8))
     monkeypatch.setattr(answers, "expected_components", lambda *_: 2)
 
 
@@ -88,19 +92,18 @@ def test_the_recommended_method_is_simulated_as_private_pca_sets_it(unsimulated,
     public = Public(5, parameters.get("adjacency", "add-remove"), parameters["unit"], is_sparse)
     chosen = PrivatePCA(2, **parameters)._chosen(public)
     found = plan(1000, 5, 2, **KINDS[kind])
-    candidate = found.candidate(found.recommended)
-    assert type(chosen) is candidate.method.estimator
-    default = candidate.method.estimator().get_params()
+    problem = found.problem(found.recommended)
+    assert type(chosen) is problem.method.estimator
+    default = problem.method.estimator().get_params()
     own = {k: v for k, v in chosen.get_params().items() if k not in PrivatePCA().get_params()}
-    assert {k: v for k, v in own.items() if v != default[k]} == dict(candidate.settings)
+    assert {k: v for k, v in own.items() if v != default[k]} == dict(problem.settings)
 
 
 def test_a_method_that_is_ahead_is_named_and_not_recommended(monkeypatch):
-    losses = {"ResidualGauss": (0.2, 0.3, 0.4), "KDPPCA": (0.01, 0.02, 0.03)}
+    captured = {"ResidualGauss": 0.7, "KDPPCA": 0.98}
 
-    def predict(candidate, *_, **__):
-        name = candidate.name
-        return Prediction(losses.get(name, (0.25, 0.35, 0.45)), "clipped", None, None)
+    def predict(problem, *_, **__):
+        return prediction(captured.get(problem.name, 0.65))
 
     monkeypatch.setattr(answers, "predict", predict)
     found = plan(1000, 5, 2)

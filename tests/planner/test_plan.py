@@ -19,7 +19,7 @@ from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import captured_variance, missed_share
 from skdppca.planner import Expectation, answers, plan, simulation
 from skdppca.planner.simulation import EFFORTS, SIMULATION, Effort, Problem
-from skdppca.planner.synthetic_rows import exact_rows
+from skdppca.planner.synthetic_rows import Assumed, exact_rows
 from skdppca.privacy import epsilon_of, mu_of
 
 QUICK = ["DPGauss", "DPPowerMethod"]
@@ -27,7 +27,8 @@ SPIKES = np.r_[4.0, 3.0, np.ones(6)]
 
 
 def problem(n=5000, variances=SPIKES, k=2, epsilon=1.0, delta=1e-6):
-    return Problem(n, variances, k, n * mu_of(epsilon, delta), delta, "add-remove")
+    n_mu = n * mu_of(epsilon, delta)
+    return Problem("DPGauss", {}, n, variances, k, n_mu, delta, "add-remove", Assumed())
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,10 +93,10 @@ def test_a_curve_leaves_out_what_cannot_be_simulated(monkeypatch):
     few = plan(100, 3, 1, methods=["DPGauss"])
     honest = answers.predict
 
-    def predict(candidate, problem, *fits, **tick):
+    def predict(problem, *fits, **tick):
         if problem.n_mu < 0.1 * 100 * mu_of(1.0, 1e-6) * 2:
             raise simulation.TooLittle("more noise than the grid holds")
-        return honest(candidate, problem, *fits, **tick)
+        return honest(problem, *fits, **tick)
 
     monkeypatch.setattr(answers, "predict", predict)
     assert [point.epsilon for point in few.along()] == pytest.approx([10**-0.5, 1.0, 10**0.5, 10.0])
@@ -149,7 +150,7 @@ def test_the_prediction_for_groups_is_what_the_estimator_does(known, monkeypatch
 
 def test_lumped_features_keep_radius_and_noise():
     variances = np.r_[5.0, np.ones(SIMULATION.most_features * 2)]
-    lumped = problem(variances=variances, k=1).lumped(1.0, SIMULATION.most_features)
+    lumped = problem(variances=variances, k=1).lumped()
     assert len(lumped.variances) == SIMULATION.most_features
     assert lumped.variances.sum() == pytest.approx(variances.sum())  # exponent 1: the row norms
     tau = 1 / (lumped.n_mu * lumped.unit)  # over the squared radius, against the variances
