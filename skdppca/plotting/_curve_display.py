@@ -40,9 +40,10 @@ CURVE, DIAGONAL = "skdppca attack bound", "skdppca without the release"
 class PrivacyCurveDisplay(FitDisplay):
     """Bound on what an attacker can detect, by the share of false alarms.
 
-    Use one of the constructors. The curve holds for every attack, whatever the attacker knows
-    beside: if the test names a share of the absent records wrongly (false alarms), it names at
-    most this share of the present ones. It depends on the guarantee alone, which is public.
+    Use one of the constructors; for the cost of another release, give its event, and call `plot`.
+    The curve holds for every attack, whatever the attacker knows beside: if the test names a share
+    of the absent records wrongly (false alarms), it names at most this share of the present ones.
+    It depends on the guarantee alone, which is public.
 
     Parameters
     ----------
@@ -112,7 +113,8 @@ class PrivacyCurveDisplay(FitDisplay):
         """
         last = fitted(estimator, "privacy_")
         reports = [step.privacy_ for step in private_steps(estimator)]
-        return cls._from_reports(reports, ax, name, options, learned_before(estimator, last))
+        learned = learned_before(estimator, last)
+        return cls.from_report(reports, ax=ax, name=name, learned_before=learned, **options)
 
     @classmethod
     def from_report(
@@ -121,6 +123,7 @@ class PrivacyCurveDisplay(FitDisplay):
         *,
         ax: Axes | None = None,
         name: str | None = None,
+        learned_before: Sequence[str] = (),
         **options: Any,
     ) -> Self:
         """Plot the bound for one release, or for several that count together.
@@ -128,33 +131,30 @@ class PrivacyCurveDisplay(FitDisplay):
         Parameters
         ----------
         report : PrivacyReport or sequence of PrivacyReport
-        ax, name, options
+        ax, options
             As in `plot`.
+        name, learned_before
+            As for the display itself.
 
         Returns
         -------
         PrivacyCurveDisplay
+
+        Raises
+        ------
+        ValueError
+            If the releases protect different units or have different neighbours.
         """
-        reports = [report] if isinstance(report, PrivacyReport) else report
-        return cls._from_reports(reports, ax, name, options)
-
-    @classmethod
-    def from_event(
-        cls, event: PrivacyEvent, *, ax: Axes | None = None, name: str | None = None, **options: Any
-    ) -> Self:
-        """Plot the bound for what a release costs.
-
-        Parameters
-        ----------
-        event : PrivacyEvent
-        ax, name, options
-            As in `plot`.
-
-        Returns
-        -------
-        PrivacyCurveDisplay
-        """
-        return cls(event=event, name=name).plot(ax, **options)
+        reports = (report,) if isinstance(report, PrivacyReport) else tuple(report)
+        if len({(report.unit, report.adjacency) for report in reports}) > 1:
+            raise ValueError(
+                "these releases protect different units, or have different neighbours, so their "
+                "costs do not add up; plot each step of a pipeline by itself"
+            )
+        private = all(report.private for report in reports)
+        event = compose(report.cost for report in reports) if private else NonPrivateEvent()
+        display = cls(event=event, name=name, reports=reports, learned_before=learned_before)
+        return display.plot(ax, **options)
 
     @classmethod
     def from_epsilon(
@@ -168,7 +168,7 @@ class PrivacyCurveDisplay(FitDisplay):
     ) -> Self:
         """Plot the bound for Gaussian noise that has this epsilon at this delta.
 
-        All methods but `SmoothSensitivityPCA` add such noise. For another release use `from_event`.
+        All methods but `SmoothSensitivityPCA` add such noise.
 
         Parameters
         ----------
@@ -183,8 +183,7 @@ class PrivacyCurveDisplay(FitDisplay):
         """
         mu = mu_of(epsilon, delta)
         event = NonPrivateEvent() if math.isinf(mu) else GaussianEvent(mu)
-        if name is None:
-            name = f"ε = {epsilon:g}, δ = {delta:g}"
+        name = f"ε = {epsilon:g}, δ = {delta:g}" if name is None else name
         return cls(event=event, name=name).plot(ax, **options)
 
     @classmethod
@@ -214,25 +213,6 @@ class PrivacyCurveDisplay(FitDisplay):
         name = "ledger: spent" if name is None else name
         note = f"Spent, for every {terms.unit} ({terms.adjacency})"
         return cls(event=statement.event(), name=name, note=note).plot(ax, **options)
-
-    @classmethod
-    def _from_reports(
-        cls,
-        reports: Sequence[PrivacyReport],
-        ax: Axes | None,
-        name: str | None,
-        options: Any,
-        learned: Sequence[str] = (),
-    ) -> Self:
-        if len({(report.unit, report.adjacency) for report in reports}) > 1:
-            raise ValueError(
-                "the steps of this pipeline protect different units, or have different neighbours, "
-                "so their costs do not add up; plot each step by itself"
-            )
-        private = all(report.private for report in reports)
-        event = compose(report.cost for report in reports) if private else NonPrivateEvent()
-        display = cls(event=event, name=name, reports=tuple(reports), learned_before=learned)
-        return display.plot(ax, **options)
 
     def detection_at(self, false_positive_rate: float) -> float:
         """Return the largest share of present records that a test detects, rounded up."""
@@ -297,7 +277,16 @@ class PrivacyCurveDisplay(FitDisplay):
         if len(marks):
             found = [self.detection_at(mark) for mark in marks]
             (self.marks_,) = ax.plot(marks, found, "o", color=self.line_.get_color(), markersize=5)
-        self._dress()
+        ax.set_xlabel("False alarms: absent records that the attack calls present")
+        ax.set_ylabel("Detected: present records that it calls present")
+        ax.set(xlim=(-0.01, 1.0), ylim=(0.0, 1.01))
+        percent_axis(ax.xaxis)
+        percent_axis(ax.yaxis)
+        ax.grid(color=NOISE, alpha=0.2, linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+        written = any("\n" in str(line.get_label()) for line in ax.lines)
+        head = "false alarms: detected at most" if written else None
+        ax.legend(title=head, loc="lower right", **LEGEND)  # no curve goes below the diagonal
         if self.reports:
             self._write_guarantee(title)
         else:
@@ -326,19 +315,3 @@ class PrivacyCurveDisplay(FitDisplay):
             return f"{label}: NOT PRIVATE"
         bounds = [f"{100 * mark:g} %: {percent_up(self.detection_at(mark))} %" for mark in marks]
         return "\n".join([label, ",  ".join(bounds)] if bounds else [label])
-
-    def _dress(self) -> None:
-        ax = self.ax_
-        ax.set_xlabel("False alarms: absent records that the attack calls present")
-        ax.set_ylabel("Detected: present records that it calls present")
-        ax.set(xlim=(-0.01, 1.0), ylim=(0.0, 1.01))
-        for axis in (ax.xaxis, ax.yaxis):
-            percent_axis(axis)
-        ax.grid(color=NOISE, alpha=0.2, linewidth=0.6)
-        ax.spines[["top", "right"]].set_visible(False)
-        written = any("\n" in str(line.get_label()) for line in ax.lines)
-        ax.legend(  # no curve goes below the diagonal
-            title="false alarms: detected at most" if written else None,
-            loc="lower right",
-            **LEGEND,
-        )

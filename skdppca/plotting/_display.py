@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._text import printable
 from ..privacy import PrivacyReport
 from ..privacy.installing import how_to_install
-from ._pipeline_steps import learned_before
+from ._pipeline_steps import learned_before, private_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +38,7 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = (
 )
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "#000000", NOISE)
 
-DASHED = (0, (5, 3))
+DASHES: dict[str, Any] = {"linewidth": 1.1, "linestyle": (0, (5, 3))}
 
 # Colours of signed numbers, white at 0.
 DIVERGING = "RdBu_r"
@@ -113,22 +112,8 @@ HEADING = 1e-3
 N_COLUMNS = 5
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
 class Display:
-    """A picture. Its fields are what is drawn; `plot` has the style, and stores the artists.
-
-    Parameters
-    ----------
-    reports : sequence of PrivacyReport, default=()
-        Of what the numbers came from.
-    """
-
-    reports: Sequence[PrivacyReport] = ()
-
-    @property
-    def _private(self) -> bool:
-        """Whether all of the reports promise something."""
-        return all(report.private for report in self.reports)
+    """A picture. Its fields are what is drawn; `plot` has the style, and stores the artists."""
 
     def _take_axes(self, ax: Axes | None, width: float, height: float) -> Axes:
         """Draw in these axes, or in those of a new figure of pyplot, which notebooks show."""
@@ -141,7 +126,8 @@ class Display:
         self,
         ax: Axes | Sequence[Axes] | np.ndarray | None,
         n: int,
-        size: Callable[[int, int], tuple[float, float]],
+        width: float,
+        height: float,
         *,
         of: str,
         shared: bool = False,
@@ -154,8 +140,8 @@ class Display:
         ----------
         ax : Axes, sequence of Axes or None
             Axes to be divided; one for each panel; or None for a new figure of pyplot.
-        size : callable
-            Width and height of a new figure, by its numbers of rows and columns.
+        width, height : float
+            Of a panel in a new figure.
         of : str
             What a panel shows, for errors.
         shared : bool, default=False
@@ -171,7 +157,9 @@ class Display:
         else:
             rows = math.ceil(n / N_COLUMNS)
             columns = math.ceil(n / rows)
-            bounding: Any = _shown_axes(*size(rows, columns)) if ax is None else ax
+            # room for the title and for a colour bar
+            whole = max(width * columns + 1.0, 4.4), height * rows + 0.9
+            bounding: Any = _shown_axes(*whole) if ax is None else ax
             self.axes_, self._heading = _divided(bounding, n, rows, columns, of, shared)
             self.bounding_ax_ = bounding
         self.figure_ = self._heading.figure  # type: ignore[assignment]
@@ -186,18 +174,14 @@ class Display:
             "guarantee" for `text`, which takes the place of no other title: a warning goes below
             it. None for none.
         """
-        earlier, shown = (
-            self._heading.get_title(loc="left"),
-            text if title == "guarantee" else title,
-        )
-        if title == "guarantee" and earlier:
-            if private:
+        if title == "guarantee":
+            earlier = self._heading.get_title(loc="left")
+            if earlier and private:
                 return
-            shown = earlier if text in earlier else f"{earlier}\n{text}"
-        if shown is None:
-            return
-        colour: dict[str, Any] = {} if private else {"color": WARNING}
-        self._heading.set_title(shown, fontsize="medium", loc="left", wrap=True, **colour)
+            title = earlier if text in earlier else "\n".join(filter(None, (earlier, text)))
+        if title is not None:
+            colour: dict[str, Any] = {} if private else {"color": WARNING}
+            self._heading.set_title(title, fontsize="medium", loc="left", wrap=True, **colour)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -212,6 +196,7 @@ class FitDisplay(Display):
         hold as stated. The title says so, and is red if it is the user's own.
     """
 
+    reports: Sequence[PrivacyReport] = ()
     learned_before: Sequence[str] = ()
 
     @classmethod
@@ -219,6 +204,11 @@ class FitDisplay(Display):
         """What is drawn of a private PCA, which may be a step of the estimator."""
         before = learned_before(estimator, pca)
         return cls(reports=(pca.privacy_,), learned_before=before, **data)
+
+    @property
+    def _private(self) -> bool:
+        """Whether all of the reports promise something."""
+        return all(report.private for report in self.reports)
 
     def _write_guarantee(self, title: str | None) -> None:
         """Write the title: the guarantees of all reports, one a line, or the user's own.
@@ -241,20 +231,14 @@ def fitted(estimator: Any, attribute: str = "components_") -> Any:
     NotFittedError, TypeError
     """
     check_is_fitted(estimator)
-    if isinstance(estimator, Pipeline):
-        for _, step in reversed(estimator.steps):
-            if hasattr(step, "privacy_") and hasattr(step, attribute):
-                return step
-        raise TypeError(
-            "no step of this pipeline is a private PCA; give a pipeline with one of the "
-            "estimators of skdppca, for example make_pipeline(PrivatePCA(epsilon=1.0), ...)"
-        )
-    if not (hasattr(estimator, "privacy_") and hasattr(estimator, attribute)):
-        raise TypeError(
-            f"{type(estimator).__name__} is no private PCA; give a fitted estimator of skdppca, "
-            "for example PrivatePCA(epsilon=1.0).fit(X)"
-        )
-    return estimator
+    for step in reversed(private_steps(estimator)):
+        if hasattr(step, "privacy_") and hasattr(step, attribute):
+            return step
+    raise TypeError(
+        f"{type(estimator).__name__} is no private PCA, and has none among its steps; give a "
+        "fitted estimator of skdppca, for example PrivatePCA(epsilon=1.0).fit(X), or a Pipeline "
+        "with one"
+    )
 
 
 def guarantee(name: str, report: PrivacyReport) -> str:

@@ -149,11 +149,7 @@ class ComponentsImageDisplay(FitDisplay):
             This one.
         """
         components = np.asarray(self.components, dtype=float)
-
-        def size(rows: int, columns: int) -> tuple[float, float]:
-            return max(1.5 * columns + 0.2, 4.4), 1.75 * rows + 0.5
-
-        panels = self._take_panels(ax, len(components), size, of="components")
+        panels = self._take_panels(ax, len(components), 1.5, 1.75, of="components")
         self.images_: list[AxesImage] = []
         largest = max(float(np.abs(components).max()), 1e-300)
         style: dict[str, Any] = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest}

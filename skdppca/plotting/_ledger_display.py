@@ -11,7 +11,7 @@ from ..privacy import BaseAccountant, Entry, Statement
 from ..privacy.statement import spread
 from ._display import (
     BLUE,
-    DASHED,
+    DASHES,
     LEGEND,
     NOISE,
     ORANGE,
@@ -40,7 +40,6 @@ LINE: dict[str, Any] = {
     "zorder": 2,
 }
 MARK: dict[str, Any] = {"linestyle": "none", "markersize": 6, "zorder": 3}
-BUDGET: dict[str, Any] = {"color": WARNING, "linewidth": 1.1, "linestyle": DASHED}
 
 # Room for one entry of the legend, as a share of the height; by the size of its letters.
 ROOM = 0.09
@@ -63,8 +62,6 @@ class LedgerDisplay(Display):
     ----------
     statement : skdppca.privacy.Statement
         What was charged, and the budget.
-    reports : sequence of PrivacyReport, default=()
-        Of the fits that were charged, if they are at hand.
 
     Attributes
     ----------
@@ -116,8 +113,7 @@ class LedgerDisplay(Display):
         LedgerDisplay
         """
         statement = ledger if isinstance(ledger, Statement) else ledger.statement()
-        display = cls(statement=statement)
-        return display.plot(ax, over=over, title=title)
+        return cls(statement=statement).plot(ax, over=over, title=title)
 
     def plot(
         self,
@@ -163,7 +159,8 @@ class LedgerDisplay(Display):
                 points = zip(*chosen, strict=True)
                 (self.marks_[kind],) = ax.plot(*points, label=kind, **MARK, **style)
         left = f"budget (one more charge may cost {down(self._remaining)})"
-        self.budget_ = ax.axhline(self.statement.budget.epsilon, label=left, **BUDGET)
+        epsilon = self.statement.budget.epsilon
+        self.budget_ = ax.axhline(epsilon, label=left, color=WARNING, **DASHES)
         self._dress(over, title)
         return self
 

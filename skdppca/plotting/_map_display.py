@@ -41,8 +41,6 @@ class ProjectionMapDisplay(Display):
     Parameters
     ----------
     found : skdppca.maps.ProjectionMap
-    reports : sequence of PrivacyReport, default=()
-        Of the map.
 
     Attributes
     ----------
@@ -92,8 +90,7 @@ class ProjectionMapDisplay(Display):
         -------
         ProjectionMapDisplay
         """
-        display = cls(found=found, reports=(found.privacy_,))
-        return display.plot(ax, title=title)
+        return cls(found=found).plot(ax, title=title)
 
     def plot(
         self, ax: Axes | Sequence[Axes] | None = None, *, title: str | None = "guarantee"
@@ -118,11 +115,7 @@ class ProjectionMapDisplay(Display):
             ratio = float(np.ptp(self.found.edges[1]) / np.ptp(self.found.edges[0]))
         side = 5.2 if n == 1 else 2.6
         tall = side * min(max(ratio, FLATTEST), TALLEST)
-
-        def size(rows: int, columns: int) -> tuple[float, float]:
-            return side * columns + 1.0, tall * rows + 0.9
-
-        panels = self._take_panels(ax, n, size, of="classes", shared=True)
+        panels = self._take_panels(ax, n, side, tall, of="classes", shared=True)
         self.meshes_: list[QuadMesh] = []
         columns = self.axes_.shape[1]
         # The colours end above the threshold, even if no count does.
@@ -143,8 +136,9 @@ class ProjectionMapDisplay(Display):
             if self.found.classes is not None:
                 panel.set_title(as_written(f"class {self.found.classes[i]}"), fontsize="medium")
         self.colorbar_: Colorbar = self._bar(self.meshes_[0], panels)
-        if self.reports and (self.bounding_ax_ is not None or self.found.classes is None):
-            self._write_title(title, _title(self.reports[0]), self._private)
+        if self.bounding_ax_ is not None or self.found.classes is None:
+            report = self.found.privacy_
+            self._write_title(title, _title(report), report.private)
         return self
 
     @property
@@ -164,15 +158,15 @@ class ProjectionMapDisplay(Display):
         if self.found.threshold > 0:
             bar.ax.axhspan(0.0, self.found.threshold, color=EMPTY)
             bar.ax.axhline(self.found.threshold, color=NOISE, linewidth=0.8)
-        unit = self.reports[0].unit if self.reports else "row"
-        who = "records" if unit == "row" else as_written(f"{unit}s")
+        report = self.found.privacy_
+        who = "records" if report.unit == "row" else as_written(f"{report.unit}s")
         n, outside = np.size(self.found.outside), round(float(np.sum(self.found.outside)))
         bar.set_label(
             f"Noisy number of {who} (noise: sd {self.found.noise_sd:.2g})\n"
             f"outside of all cells: {outside} (sd {self.found.noise_sd * math.sqrt(n):.2g})"
-            + ("" if self._private else "; NOT PRIVATE"),
+            + ("" if report.private else "; NOT PRIVATE"),
             fontsize="small",
-            color="black" if self._private else WARNING,
+            color="black" if report.private else WARNING,
         )
         return bar
 

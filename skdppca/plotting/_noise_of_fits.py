@@ -92,7 +92,9 @@ def _clipped_errors(pca: Any) -> np.ndarray:
     if shares is not None:
         slope = (1 - 2 * shares[: len(errors)]) ** 2 + 2 * (shares @ shares)
         return _seen(pca).sum() * errors / slope
-    asked = _asked(pca)
+    # what was asked first by each name; a search keeps its winner's
+    asked = {query.name: query.noise_sd for query in reversed(pca.privacy_.spendings)}
+    asked = details.get("search", {}).get("noise_sds", {}) | asked
     relative = asked.get("number of records", 0.0) / pca.n_samples_
     if "present" in details:  # products of two features are divided by the square of their share
         present = np.asarray(details["present"], dtype=float)
@@ -109,7 +111,7 @@ def noise_floor_of(pca: Any) -> float | None:
     details, shares = pca.privacy_.details, _shares(pca)
     if isinstance(pca.privacy_.event, NonPrivateEvent):
         return 0.0
-    if "noise_sd" not in details or not details["noise_sd"]:
+    if not details.get("noise_sd"):
         known = details.get("noise_floor")
         return None if known is None else _unclipped(pca, float(known))
     # Half the noise's half-width from its centre.
@@ -151,13 +153,12 @@ def entry_errors(pca: Any) -> np.ndarray | None:
         return None
     components = np.asarray(pca.components_, dtype=float)
     values = np.asarray(details.get("clipped_variances", details["spectrum"]), dtype=float)
-    noise_sd = float(details["noise_sd"])
-    if details["clip"] == "spherical":  # of unit rows, whose number is the sum of the values
+    scaled = details["clip"] == "spherical"
+    tau = float(details["noise_sd"]) / math.sqrt(2) / (pca.n_samples_ if scaled else _divisor(pca))
+    if scaled:  # to unit rows, whose number is the sum of the values
         shares = values / values.sum()
-        values = _sign_values(shares)
-        tau = noise_sd / math.sqrt(2) / pca.n_samples_
-    else:
-        tau = noise_sd / math.sqrt(2) / _divisor(pca)
+        # eigenvalues of the sign covariance by shares of the variance, to second order
+        values = shares - 2 * shares**2 + 2 * shares * float(shares @ shares)
     k, d = components.shape
     outside = np.maximum(1 - np.sum(components**2, axis=0), 0.0) / max(d - k, 1)
     gaps = np.abs(values[:k, None] - values) - tau
@@ -166,13 +167,6 @@ def entry_errors(pca: Any) -> np.ndarray | None:
     squares = turned[:, :k] @ components**2 + np.outer(turned[:, k:].sum(axis=1), outside)
     aligned = alignments(pca)[:k, None]
     return np.sqrt(squares / np.where(aligned > 0, aligned, 1.0))
-
-
-def _asked(pca: Any) -> dict[str, float]:
-    """Return the noise sds of what was asked first by each name; a search keeps its winner's."""
-    spendings = pca.privacy_.spendings
-    kept = pca.privacy_.details.get("search", {}).get("noise_sds", {})
-    return kept | {query.name: query.noise_sd for query in reversed(spendings)}
 
 
 def _dimensions(pca: Any) -> int:
@@ -191,11 +185,6 @@ def _shares(pca: Any) -> np.ndarray | None:
     if clip == "spherical" or (clip == "nested" and pca.privacy_.unit == "row"):
         return _seen(pca) / _seen(pca).sum()
     return None
-
-
-def _sign_values(shares: np.ndarray) -> np.ndarray:
-    """Eigenvalues of the sign covariance by shares of the variance, to second order."""
-    return shares - 2 * shares**2 + 2 * shares * float(shares @ shares)
 
 
 def _divisor(pca: Any) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ._display import COLOURS, DASHED, LEGEND, NOISE, VERMILION, Display, ink_on, percent_axis
+from ._display import COLOURS, DASHES, LEGEND, NOISE, VERMILION, Display, ink_on, percent_axis
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +46,6 @@ class PlanDisplay(Display):
         Whose numbers are marked.
     over : {"epsilon", "n_samples"} or a pair of both
         Horizontal axis; of a pair, the horizontal and the vertical one of a heat map.
-    reports : sequence of PrivacyReport, default=()
-        Always empty, as nothing was released.
 
     Attributes
     ----------
@@ -177,8 +175,7 @@ class PlanDisplay(Display):
                 linewidth=0,
             )
         here = getattr(self.plan, over)
-        dashes: dict[str, Any] = {"color": VERMILION, "linewidth": 1.1, "linestyle": DASHED}
-        self.here_: Line2D = ax.axvline(here, zorder=0, **dashes)
+        self.here_: Line2D = ax.axvline(here, zorder=0, color=VERMILION, **DASHES)
         ax.set(xscale="log", xlabel=AXIS_NAMES[over])
         ax.set_ylabel("Expected captured variance,\nof the best possible")
         lowest = min(np.min(line.get_ydata()) for line in self.lines_.values())

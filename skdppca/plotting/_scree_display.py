@@ -10,7 +10,7 @@ import numpy as np
 from .._text.digits import whole_percent
 from ._display import (
     BLUE,
-    DASHED,
+    DASHES,
     LEGEND,
     NOISE,
     VERMILION,
@@ -53,16 +53,16 @@ class ScreeDisplay(FitDisplay):
     ----------
     variances : ndarray of shape (n_components,)
         Variances along the components.
-    interval : ndarray of shape (n_components, 2), optional
+    interval : ndarray of shape (n_components, 2)
         Lower and upper ends of the error bars; NaN for no bar.
-    lost : ndarray of bool of shape (n_components,), optional
+    lost : ndarray of bool of shape (n_components,)
         Which components the noise drowns.
-    left_out : ndarray, optional
+    left_out : ndarray
         Variances of the next components, which the fit did not keep.
+    n_rest : int
+        How many other directions there are, where `left_out` is not known.
     rest : float, optional
-        Mean variance of the other directions, where `left_out` is not known.
-    n_rest : int, default=0
-        How many other directions there are.
+        Mean variance of these.
     noise_floor : float, optional
         The smallest variance that the noise does not drown; 0 without noise, None if unknown.
     total : float, optional
@@ -171,23 +171,17 @@ class ScreeDisplay(FitDisplay):
     """
 
     variances: np.ndarray
-    interval: np.ndarray | None = None
-    lost: np.ndarray | None = None
-    left_out: np.ndarray | None = None
+    interval: np.ndarray
+    lost: np.ndarray
+    left_out: np.ndarray
+    n_rest: int
     rest: float | None = None
-    n_rest: int = 0
     noise_floor: float | None = None
     total: float | None = None
     units: str = "squared units of the features"
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        ax: Axes | None = None,
-        **options: Any,
-    ) -> Self:
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None, **options: Any) -> Self:
         """Plot the variances of a fitted private PCA, with error bars that hold 95 % of all fits.
 
         If the fit released a spectrum, four more components are shown than it kept, at most 12.
@@ -223,8 +217,8 @@ class ScreeDisplay(FitDisplay):
             interval=variance_intervals(pca),
             lost=lost_in_noise(pca),
             left_out=left_out(pca, min(k + 4, MAX_LEFT_OUT)),
-            rest=float(pca.noise_variance_) if n_rest else None,
             n_rest=n_rest,
+            rest=float(pca.noise_variance_) if n_rest else None,
             noise_floor=noise_floor_of(pca),
             total=float(variances[0] / share) if share else None,
             units=f"{model}squared units of the {scaled}features",
@@ -263,7 +257,7 @@ class ScreeDisplay(FitDisplay):
         self._take_axes(ax, 6.4, 4.0)
         self.errorbar_: ErrorbarContainer | None = None
         self.lost_: Line2D | None = None
-        scale = 1.0 if kind == "variance" or not self.total else self.total
+        scale = self.total if kind == "ratio" and self.total else 1.0
         self._draw_components(scale)
         self._draw_others(scale)
         self._dress(kind, title, legend)
@@ -282,10 +276,9 @@ class ScreeDisplay(FitDisplay):
         return f"{text}; {noise_in_words(self.lost, k)}"
 
     def _draw_components(self, scale: float) -> None:
-        heights, k = np.asarray(self.variances) / scale, len(self.variances)
-        number = np.arange(1, k + 1)
-        lost = np.zeros(k, dtype=bool) if self.lost is None else np.asarray(self.lost)
-        crowded = k > CROWDED
+        heights, lost = self.variances / scale, self.lost
+        number = 1 + np.arange(len(heights))
+        crowded = len(heights) > CROWDED
         style: dict[str, Any] = {
             "color": BLUE,
             "linestyle": "none",
@@ -293,18 +286,19 @@ class ScreeDisplay(FitDisplay):
             "markersize": 4 if crowded else 6.5,
             "zorder": 3,
         }
-        above, bars = ~lost, self._bars(scale)
+        above = ~lost
         if above.any():
-            label = "component"
-            if bars is not None:
-                label += f"; bar: {100 * LEVEL:.3g} % range, noise and clipping"
+            lower, upper = self.interval.T / scale
+            bars = np.maximum([heights - lower, upper - heights], 0.0)
+            known = not np.isnan(bars).all()
+            words = f"; bar: {100 * LEVEL:.3g} % range, noise and clipping"
             self.errorbar_ = self.ax_.errorbar(
                 number[above],
                 heights[above],
-                yerr=None if bars is None else bars[:, above],
+                yerr=bars[:, above] if known else None,
                 elinewidth=1.2,
                 capsize=0 if crowded else 3,
-                label=label,
+                label="component" + words * known,
                 **style,
             )
         if lost.any():
@@ -315,14 +309,14 @@ class ScreeDisplay(FitDisplay):
         self.left_out_: Line2D | None = None
         self.floor_: Line2D | None = None
         self.rest_: Line2D | None = None
-        if self.left_out is not None and len(self.left_out):
+        if len(self.left_out):
             number = len(self.variances) + 1 + np.arange(len(self.left_out))
-            heights = np.asarray(self.left_out) / scale
+            heights = self.left_out / scale
             dots: dict[str, Any] = {"markersize": 6, "color": "#9a9a9a", "label": "left out"}
             (self.left_out_,) = self.ax_.plot(number, heights, ".", **dots)
         if self.noise_floor:
-            dashes: dict[str, Any] = {"color": VERMILION, "linewidth": 1.1, "linestyle": DASHED}
-            self.floor_ = self.ax_.axhline(self.noise_floor / scale, label="noise floor", **dashes)
+            style = {"color": VERMILION, "label": "noise floor"} | DASHES
+            self.floor_ = self.ax_.axhline(self.noise_floor / scale, **style)
         elif self.noise_floor is None:
             self.ax_.plot([], [], " ", label="noise floor not known")
         if self.rest is not None:
@@ -331,26 +325,15 @@ class ScreeDisplay(FitDisplay):
             dotted: dict[str, Any] = {"color": NOISE, "linewidth": 1.1, "linestyle": ":"}
             self.rest_ = self.ax_.axhline(self.rest / scale, label=label, **dotted)
 
-    def _bars(self, scale: float) -> np.ndarray | None:
-        """Lengths of the error bars below and above, or None if there are none."""
-        if self.interval is None or np.isnan(self.interval).all():
-            return None
-        ends = np.asarray(self.interval).T / scale
-        middle = np.asarray(self.variances) / scale
-        return np.maximum(np.array([middle - ends[0], ends[1] - middle]), 0.0)
-
     def _dress(self, kind: Kind, title: str | None, legend: bool) -> None:
         from matplotlib.container import Container
         from matplotlib.ticker import MaxNLocator
 
         ax = self.ax_
-        labels = {
-            "variance": f"Variance ({self.units})".replace(", ", ",\n"),
-            "ratio": "Share of the variance",
-        }
         ax.set_xlabel("Component")
-        ax.set_ylabel(labels[kind])
-        if kind != "variance":
+        ax.set_ylabel(f"Variance ({self.units})".replace(", ", ",\n"))
+        if kind == "ratio":
+            ax.set_ylabel("Share of the variance")
             percent_axis(ax.yaxis)
         last = max(np.max(line.get_xdata(), initial=1.0) for line in ax.lines) + 0.6
         ax.set_xlim(0.4, last)

@@ -39,7 +39,7 @@ def labels(ax):
 
 
 def test_the_curve_is_the_bound_of_the_event(ax):
-    display = PrivacyCurveDisplay.from_event(PureEvent(1.0), ax=ax)
+    display = PrivacyCurveDisplay(event=PureEvent(1.0)).plot(ax)
     x, y = display.line_.get_xydata().T
     np.testing.assert_array_equal(y, detection_rate(PureEvent(1.0), x))
     assert (x[0], x[-1]) == (0.0, 1.0)
