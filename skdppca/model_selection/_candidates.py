@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
@@ -22,32 +22,15 @@ from ..releasing import make_plain
 
 PrivateStep = BasePrivatePCA | PrivateNearestCentroid
 
+# One run fits these: a private PCA, and perhaps a classifier on the scores of the same records.
+Candidate = list[Any]
+
 # What the search sets of a step: epsilon, delta and random_state.
 Ours = Mapping[str, Any]
 
 # What the search decides, or what all candidates must share for their scores to be comparable.
 OURS = ("epsilon", "delta", "accountant", "random_state")
 SHARED = ("adjacency", "unit", "scale", "missing", "classes")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """What one run fits.
-
-    Parameters
-    ----------
-    pca : BasePrivatePCA
-    classifier : PrivateNearestCentroid or None
-        Fitted on the scores of the same records.
-    """
-
-    pca: BasePrivatePCA
-    classifier: PrivateNearestCentroid | None = None
-
-    @property
-    def steps(self) -> list[PrivateStep]:
-        """Those that are fitted on private records."""
-        return [self.pca] if self.classifier is None else [self.pca, self.classifier]
 
 
 @dataclass(frozen=True)
@@ -59,24 +42,18 @@ class Candidates:
     estimator : BasePrivatePCA or Pipeline
     grid : list of dict
         Parameters of the estimator.
-    name : str
-        Of the private PCA; empty if the estimator is one.
+    private : dict of str to estimator
+        The private PCA, whose name is empty if the estimator is one, and the classifier, if there
+        is one right behind it.
     before, after : list of (str, estimator)
         The other steps of the pipeline.
-    step : BasePrivatePCA
-    classifier : PrivateNearestCentroid or None
-        The last step, right behind the private PCA.
-    classifier_name : str
     """
 
     estimator: Any
     grid: list[dict[str, Any]]
-    name: str
-    before: list[tuple[str, Any]]
-    step: BasePrivatePCA
-    after: list[tuple[str, Any]]
-    classifier: PrivateNearestCentroid | None = None
-    classifier_name: str = ""
+    private: dict[str, PrivateStep]
+    before: Sequence[tuple[str, Any]] = ()
+    after: Sequence[tuple[str, Any]] = ()
 
     @classmethod
     def of(cls, estimator: Any, param_grid: Any) -> Candidates:
@@ -93,7 +70,7 @@ class Candidates:
                 f"param_grid={param_grid!r} holds no candidate; {{}} holds the estimator itself"
             )
         if isinstance(estimator, BasePrivatePCA):
-            found = cls(estimator, grid, "", [], estimator, [])
+            found = cls(estimator, grid, {"": estimator})
         elif type(estimator) is Pipeline:
             found = cls._of_pipeline(estimator, grid)
         else:
@@ -101,7 +78,7 @@ class Candidates:
                 f"estimator is a {type(estimator).__name__}, whose cost is not known; give a "
                 "private PCA, or a Pipeline with one"
             )
-        for step in found.steps:
+        for step in found.private.values():
             _check_own(step)
         for parameters in grid:
             found._check_names(parameters)
@@ -120,41 +97,39 @@ class Candidates:
                 "with exactly one"
             )
         i = private[0]
-        before, (name, step), after = steps[:i], steps[i], steps[i + 1 :]
-        last, classifier = "", None
-        if len(after) == 1 and type(after[0][1]) is PrivateNearestCentroid:
-            ((last, classifier),), after = after, []
+        end = i + 1
+        if end == len(steps) - 1 and type(steps[end][1]) is PrivateNearestCentroid:
+            end += 1
+        before, after = steps[:i], steps[end:]
         for other in (*before, *after):
             _check_other_step(*other)
-        return cls(estimator, grid, name, before, step, after, classifier, last)
+        return cls(estimator, grid, dict(steps[i:end]), before, after)
 
     @property
-    def steps(self) -> list[PrivateStep]:
-        """Those that are fitted on private records, as they were given."""
-        return Candidate(self.step, self.classifier).steps
+    def pca(self) -> BasePrivatePCA:
+        """The private PCA, as it was given."""
+        return cast(BasePrivatePCA, next(iter(self.private.values())))
 
     def candidate(
         self, parameters: Mapping[str, Any], ours: Sequence[Ours] = ({}, {})
     ) -> Candidate:
         """The private steps with these parameters of the grid, and with those the search sets."""
-        names = self.name, self.classifier_name
-        found = [
+        return [
             _with_parameters(name, step, parameters, own)
-            for name, step, own in zip(names, self.steps, ours, strict=False)
+            for (name, step), own in zip(self.private.items(), ours, strict=False)
         ]
-        return Candidate(*found)
 
     def check(self, public: Public, mus: Sequence[float], ours: Sequence[Ours]) -> None:
         """Refuse candidates that could not be fitted, or whose steps cost more than `mus`."""
         for parameters in self.grid:
             candidate = self.candidate(parameters, ours)
-            for given, mu in zip(candidate.steps, mus, strict=True):
+            for given, mu in zip(candidate, mus, strict=True):
                 given._validate_params()
                 step = make_plain(copy.copy(given))
                 event = (
                     _check_pca(step, public)
                     if isinstance(step, BasePrivatePCA)
-                    else _check_classifier(step, candidate.pca, public)
+                    else _check_classifier(step, candidate[0], public)
                 )
                 if type(event) is not GaussianEvent or event.failure:
                     raise ValueError(
@@ -165,7 +140,7 @@ class Candidates:
                     raise RuntimeError(f"a candidate costs mu={event.mu}, more than mu={mu}")
 
     def _check_names(self, parameters: Mapping[str, Any]) -> None:
-        names = [name for name in (self.name, self.classifier_name) if name]
+        names = list(filter(None, self.private))
         for key in parameters:
             own = not names or any(key == name or key.startswith(f"{name}__") for name in names)
             if not own:
@@ -181,7 +156,7 @@ class Candidates:
                 )
 
     def _check_shared(self, candidate: Candidate) -> None:
-        for step, model in zip(candidate.steps, self.steps, strict=True):
+        for step, model in zip(candidate, self.private.values(), strict=True):
             _check_own(step)
             for name in SHARED:
                 if hasattr(model, name) and not _same(getattr(step, name), getattr(model, name)):
@@ -189,9 +164,8 @@ class Candidates:
                         f"param_grid has candidates that differ in {name}; such costs or scores "
                         "cannot be compared: search them apart"
                     )
-        classifier = candidate.classifier
-        for name in () if classifier is None else ("adjacency", "unit"):
-            own, other = getattr(classifier, name), getattr(self.step, name)
+        for name in ("adjacency", "unit"):
+            own, other = getattr(candidate[-1], name), getattr(self.pca, name)
             if own != other:
                 raise ValueError(
                     f"the classifier has {name}={own!r} and the private PCA {name}={other!r}; "

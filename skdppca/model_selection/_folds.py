@@ -110,7 +110,7 @@ def number_of_rows(X: Any) -> int:
 
 
 def transform_rows(
-    steps: list[tuple[str, Any]], X: Any, checked: np.ndarray | sparse.csr_array
+    steps: Sequence[tuple[str, Any]], X: Any, checked: np.ndarray | sparse.csr_array
 ) -> tuple[list[tuple[str, Any]], Any]:
     """Fit the steps on public rows, see what they do to these, and transform X.
 

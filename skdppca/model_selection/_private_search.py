@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
@@ -20,7 +20,6 @@ from ..decomposition.base import LEAST_SHARE, VALIDATED
 from ..decomposition.parameters import Suggesting
 from ..decomposition.steps_before import warn_of_steps_before
 from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
-from ..neighbors import PrivateNearestCentroid
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
 from ..privacy.charging import check_accounted
@@ -31,30 +30,12 @@ from ..records import Records
 from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters, release
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
 from ._folds import transform_rows
-from ._scorer import Fitted, HitScorer, Scorer, fit_candidate, prepare_scorer
+from ._scorer import HitScorer, Scorer, fit_candidate, prepare_scorer
 from ._search_plan import SEARCH, SearchPlan, best_run, budget_of, draw_runs, plan_search, workers
 from ._winner import WinnerMixin, assemble, rehearse_winner
 
-
-@dataclass(frozen=True)
-class Best:
-    """The best of all runs.
-
-    Parameters
-    ----------
-    candidate : Candidate
-        Fitted.
-    index : int
-        Its place in the grid.
-    score : float
-    details : dict
-        Of its score.
-    """
-
-    candidate: Candidate
-    index: int
-    score: float
-    details: dict[str, Any]
+# The steps that won, as they were fitted; their place in the grid; their score, and its details.
+Best = tuple[Candidate, int, float, dict[str, Any]]
 
 
 class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator):
@@ -230,21 +211,26 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         # 1. validate, and let the steps before the private ones map each row by itself
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
         candidates = Candidates.of(self.estimator, self.param_grid)
-        step = clone(candidates.step)
+        step = clone(candidates.pca)
+        _, *classifiers = candidates.private.values()
         self.missing = step.missing
         before, rows = transform_rows(candidates.before, X, check_rows(self, X))
         checked = check_rows(step, rows)
         labels = check_groups(groups, checked.shape[0], step.unit)
-        if candidates.classifier is not None:
-            _check_labels(candidates.classifier, y, checked.shape[0])
+        for classifier in classifiers:
+            if y is None:
+                raise ValueError(
+                    "the Pipeline ends in a classifier, which requires y to be passed, but the "
+                    "target y is None; give the label of every row, as fit(X, y)"
+                )
+            class_numbers(y, classifier._public_classes(), checked.shape[0])
         mean, scale = public_vectors(step, checked.shape[1])
         records = Records.of(checked, labels, scale, self.n_jobs, may_miss=step._may_miss)
         for parameters in candidates.grid:  # or only those would fail that n is too large for
-            check_domain(candidates.candidate(parameters).pca, records.private_n)
+            check_domain(candidates.candidate(parameters)[0], records.private_n)
         # 2. the plan, from public facts
         plan = self._plan(candidates)
-        supervised = candidates.classifier is not None
-        mus = [plan.mu_pca, plan.mu_classifier] if supervised else [plan.mu_fit]
+        mus = [plan.mu_pca, plan.mu_classifier] if classifiers else [plan.mu_fit]
         budgets = [
             dict(zip(("epsilon", "delta"), budget_of(mu, float(self.delta)), strict=True))
             for mu in mus
@@ -259,12 +245,12 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         candidates.check(public, mus, budgets)
         rehearse_winner(candidates, before, public.n_features)
         fit_all = workers(self.n_jobs)
-        first = candidates.candidate(
+        (first,) = candidates.candidate(
             candidates.grid[0], [{**budgets[0], "random_state": self.random_state}]
-        ).pca
+        )
         first._check_parameters(public.n_features)
         terms = ReleaseTerms(
-            method=_named(type(self), candidates.steps),
+            method=_named(type(self), candidates.private.values()),
             event=plan.event,
             epsilon=float(self.epsilon),
             delta=float(self.delta),
@@ -278,20 +264,17 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
             budget=plan.mu_preliminary,
             verbose=self.verbose,
         )
-        fit = partial(fit_candidate, rows, groups, y, checked if supervised else rows)
+        fit = partial(fit_candidate, rows, groups, y, checked if classifiers else rows)
 
         def search(data: PrivateData) -> Best:
             scorer = self._scorer(data, labels, candidates, plan)
             drawn, fits = self._runs(candidates, budgets, data.noise)
-            score, run, winner = best_run(fits, fit, partial(_score, scorer), fit_all)
-            return Best(winner.candidate, drawn[run], score, scorer.details)
+            score, run, (winner, _) = best_run(fits, fit, partial(_score, scorer), fit_all)
+            return winner, drawn[run], score, scorer.details
 
         # 3. charge; what all scores share, and then candidate after candidate; report, record
         found = release(
-            terms,
-            records,
-            search,
-            lambda best: self._results(best, plan, candidates, before),
+            terms, records, search, lambda best: self._results(best, plan, candidates, before)
         )
         for own in _private_steps(found["best_estimator_"]):
             own.privacy_ = found["privacy_"]
@@ -321,9 +304,9 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
 
     def _plan(self, candidates: Candidates) -> SearchPlan:
         """How the budget is divided, from parameters alone."""
-        step = candidates.step
+        step = candidates.pca
         knows_n = step.adjacency == "replace-one"
-        if candidates.classifier is not None:
+        if len(candidates.private) > 1:
             preliminary = 0.0 if knows_n else SEARCH.count
         elif step._scales_privately:
             preliminary = SEARCH.scaled
@@ -340,9 +323,9 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         candidates: Candidates,
         plan: SearchPlan,
     ) -> Scorer | HitScorer:
-        step = candidates.step
+        step = candidates.pca
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
-            if candidates.classifier is not None:
+            if len(candidates.private) > 1:
                 return HitScorer(data.ask_count(data.remaining), groups, plan.mu_score)
             return prepare_scorer(
                 data, step._finds_centre, plan.mu_score, scaled=step._scales_privately
@@ -352,34 +335,34 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         self, best: Best, plan: SearchPlan, candidates: Candidates, before: list[tuple[str, Any]]
     ) -> Results:
         """The winner, and what the report says of it."""
-        steps = best.candidate.steps
-        for own in steps:
+        winner, index, score, scored = best
+        for own in winner:
             own.set_params(
                 epsilon=self.epsilon,
                 delta=self.delta,
                 accountant=self.accountant,
                 random_state=None,
             )
-        fitted = [own.privacy_ for own in steps]
-        chosen = candidates.grid[best.index]
+        fitted = [own.privacy_ for own in winner]
+        chosen = candidates.grid[index]
         details: dict[str, Any] = {
             "mean_candidates": float(self.mean_candidates),
             "mu_preliminary": plan.mu_preliminary,
             "mu_fit": plan.mu_fit,
             "mu_score": plan.mu_score,
             "noise_sds": {query.name: query.noise_sd for query in reversed(fitted[0].spendings)},
-            **best.details,
+            **scored,
         }
         return Results(
-            attributes={"best_index_": best.index, "best_score_": best.score},
+            attributes={"best_index_": index, "best_score_": score},
             details={**fitted[0].details, "search": details, "best_params": jsonable(chosen)},
             besides={
                 **{name: value for name, value in vars(self).items() if name in VALIDATED},
-                "best_estimator_": assemble(candidates, before, best.candidate),
+                "best_estimator_": assemble(candidates, before, winner),
                 "best_params_": chosen,
             },
             released=tuple(array for own in fitted for array in own.released),
-            method=_named(type(self), steps),
+            method=_named(type(self), winner),
             feature_names=fitted[0].feature_names,
         )
 
@@ -395,7 +378,7 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         return tags
 
 
-def _named(search: type, steps: list[PrivateStep]) -> str:
+def _named(search: type, steps: Iterable[Any]) -> str:
     """What a ledger and a report call it."""
     return f"{search.__name__}({', '.join(type(own).__name__ for own in steps)})"
 
@@ -413,19 +396,9 @@ def _norm_bound(step: BasePrivatePCA) -> float | None:
     return float(step.norm_bound)
 
 
-def _score(scorer: Scorer | HitScorer, fitted: Fitted) -> float:
+def _score(scorer: Scorer | HitScorer, fitted: tuple[Candidate, Any]) -> float:
     """What a run is compared by."""
+    (pca, *_), hits = fitted
     if isinstance(scorer, HitScorer):
-        assert fitted.hits is not None
-        return scorer(fitted.hits)
-    pca = fitted.candidate.pca
+        return scorer(hits)
     return scorer(pca.components_, None if scorer.scale is None else pca.scale_)
-
-
-def _check_labels(classifier: PrivateNearestCentroid, y: Any, n_rows: int) -> None:
-    if y is None:
-        raise ValueError(
-            "the Pipeline ends in a classifier, which requires y to be passed, but the target y is "
-            "None; give the label of every row, as fit(X, y)"
-        )
-    class_numbers(y, classifier._public_classes(), n_rows)

@@ -24,29 +24,13 @@ from ._search_plan import SEARCH
 LARGEST = np.finfo(np.float64).max
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A candidate that was fitted.
-
-    Parameters
-    ----------
-    candidate : Candidate
-        Its steps are released by their own queries.
-    hits : ndarray of bool of shape (n_rows,) or None
-        Which rows the classifier gets right. **Private**: it is for the score only.
-    """
-
-    candidate: Candidate
-    hits: np.ndarray | None = None
-
-
 def fit_candidate(
     rows: Any,
     groups: Any,
     y: Any,
     checked: np.ndarray | sparse.csr_array,
     candidate: Candidate,
-) -> Fitted:
+) -> tuple[Candidate, np.ndarray | None]:
     """Fit both steps, one after the other. Each charges its own part of the candidate's mu^2.
 
     Parameters
@@ -57,14 +41,23 @@ def fit_candidate(
     checked : ndarray or csr_array
         The rows as they were validated; a classifier needs them.
     candidate : Candidate
+
+    Returns
+    -------
+    candidate : Candidate
+        Fitted; its steps are released by their own queries.
+    hits : ndarray of bool of shape (n_rows,) or None
+        Which rows the classifier gets right. **Private**: it is for the score only.
     """
-    pca, classifier = candidate.pca.fit(rows, groups=groups), candidate.classifier
-    if classifier is None:
-        return Fitted(candidate)
-    scores = _scores(pca, checked)
-    classifier.fit(scores, y, groups=groups)
-    numbers = class_numbers(y, classifier._public_classes(), len(scores))
-    return Fitted(candidate, numbers == nearest_class(scores, classifier.centroids_))
+    pca, *classifiers = candidate
+    pca.fit(rows, groups=groups)
+    hits = None
+    for classifier in classifiers:
+        scores = _scores(pca, checked)
+        classifier.fit(scores, y, groups=groups)
+        numbers = class_numbers(y, classifier._public_classes(), len(scores))
+        hits = numbers == nearest_class(scores, classifier.centroids_)
+    return candidate, hits
 
 
 def _scores(pca: BasePrivatePCA, X: Any) -> np.ndarray:

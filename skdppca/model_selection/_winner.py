@@ -108,15 +108,14 @@ class WinnerMixin(TransformerMixin):
 
 def assemble(candidates: Candidates, before: list[tuple[str, Any]], winner: Candidate) -> Any:
     """The winner in a copy of the pipeline. Steps behind it see a row of zeros, not the data."""
-    if not candidates.name:
-        return winner.pca
+    pca = winner[0]
+    if "" in candidates.private:
+        return pca
     pipeline = clone(candidates.estimator)
-    fitted = dict(before) | {candidates.name: winner.pca}
-    if winner.classifier is not None:
-        fitted[candidates.classifier_name] = winner.classifier
+    fitted = dict(before) | dict(zip(candidates.private, winner, strict=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        row = winner.pca.transform(np.zeros((1, winner.pca.n_features_in_)))
+        row = pca.transform(np.zeros((1, pca.n_features_in_)))
         for name, step in candidates.after:
             fitted[name] = clone(step)
             row = fitted[name].fit_transform(row)
@@ -127,11 +126,11 @@ def assemble(candidates: Candidates, before: list[tuple[str, Any]], winner: Cand
 def rehearse_winner(candidates: Candidates, before: list[tuple[str, Any]], n_features: int) -> None:
     """Let the steps behind fail now, on stand-ins for the winner, and not after the charge."""
     for parameters in candidates.grid if candidates.after else []:
-        count = candidates.candidate(parameters).pca.n_components
+        count = candidates.candidate(parameters)[0].n_components
         counts = {int(count)} if isinstance(count, int | np.integer) else {1, n_features}
         for k in counts:  # of what the winner has
             stand_in = candidates.candidate(parameters)
-            stand_in.pca.__dict__.update(
+            stand_in[0].__dict__.update(
                 components_=np.eye(k, n_features),
                 mean_=np.zeros(n_features),
                 scale_=np.ones(n_features),

@@ -28,16 +28,9 @@ LEAST_COUNT = 2.0**-30
 LARGEST = np.finfo(np.float64).max
 
 
-@dataclass(frozen=True)
-class ClassMeanConstants:
-    """What goes beside the sums of the classes."""
-
-    # What a row counts in its class, over the clipping norm of its features: the sums then have
-    # sqrt(1 + 1/4) times the noise; round.
-    count_weight: float = 0.5
-
-
-CLASS_MEANS = ClassMeanConstants()
+# What a row counts in its class, over the clipping norm of its features: the sums then have
+# sqrt(1 + 1/4) times the noise; round.
+COUNT_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,12 +85,27 @@ class LabelledRows:
         return Records.of(rows, self.groups)
 
 
-@dataclass(frozen=True)
-class ClassMeans:
-    """What is released of labelled records.
+def class_means(
+    data: PrivateData, labelled: LabelledRows, center: bool
+) -> tuple[np.ndarray, np.ndarray, float, bool]:
+    """Release means and counts, with all of the budget.
+
+    A row x of class j, clipped, adds ``w [x - c, t]`` to the place of j, with ``w = min(1, R' /
+    ||[x - c, t]||)`` and ``R'^2 = R^2 + t^2``: one `ClippedSum` of records that lie in a space with
+    a place for each class, of sensitivity R', or 2 R' if a record is exchanged. The mean of a class
+    is the quotient of both parts. So a row that is clipped weighs less in both.
 
     Parameters
     ----------
+    data : PrivateData
+        The rows without their classes, about a public centre.
+    labelled : LabelledRows
+        The same rows.
+    center : bool
+        Whether a private centre is found.
+
+    Returns
+    -------
     means : ndarray of shape (n_classes, d)
     counts : ndarray of shape (n_classes,)
         Noisy numbers of records, none counted above 1; of groups, the sum of shares.
@@ -106,59 +114,33 @@ class ClassMeans:
     unseen : bool
         The noise hid where the records are.
     """
-
-    means: np.ndarray
-    counts: np.ndarray
-    radius: float
-    unseen: bool = False
-
-    @classmethod
-    def of(cls, data: PrivateData, labelled: LabelledRows, center: bool) -> ClassMeans:
-        """Release means and counts, with all of the budget.
-
-        A row x of class j, clipped, adds ``w [x - c, t]`` to the place of j, with ``w = min(1, R' /
-        ||[x - c, t]||)`` and ``R'^2 = R^2 + t^2``: one `ClippedSum` of records that lie in a space
-        with a place for each class, of sensitivity R', or 2 R' if a record is exchanged. The mean
-        of a class is the quotient of both parts. So a row that is clipped weighs less in both.
-
-        Parameters
-        ----------
-        data : PrivateData
-            The rows without their classes, about a public centre.
-        labelled : LabelledRows
-            The same rows.
-        center : bool
-            Whether a private centre is found.
-        """
-        # 1. the number of records, a centre, and a norm that most of them do not exceed
-        data = data.ask_count(data.fraction(BUDGET.question_share))
-        data = rough_centre(data).data if center else with_typical_norm(data)
-        n_classes, d = labelled.n_classes, data.n_features
-        size, radius = n_classes * (d + 1), data.norm_bound
-        if radius is None:
-            mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.most_radius_share)
-            radius = clip_radius(
-                data,
-                Distances(data.centre),
-                size,
-                data.remaining,
-                mu_radius,
-                "clipping norm",
-                expected=expected_norms(data),
-            )
-        # 2. sums and counts of all classes, in one answer
-        constant = CLASS_MEANS.count_weight * radius if math.isfinite(radius) else 1.0
-        records = labelled.by_class(data.centre, constant)
-        placed = replace(data, source=records, centre=np.zeros(size))
-        answer = placed.ask(
-            ClippedSum(placed.centre, math.hypot(radius, constant)), name="class sums"
+    # 1. the number of records, a centre, and a norm that most of them do not exceed
+    data = data.ask_count(data.fraction(BUDGET.question_share))
+    data = rough_centre(data).data if center else with_typical_norm(data)
+    n_classes, d = labelled.n_classes, data.n_features
+    size, radius = n_classes * (d + 1), data.norm_bound
+    if radius is None:
+        mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.most_radius_share)
+        radius = clip_radius(
+            data,
+            Distances(data.centre),
+            size,
+            data.remaining,
+            mu_radius,
+            "clipping norm",
+            expected=expected_norms(data),
         )
-        # 3. their quotients; a count below its noise is no number to divide by
-        sums = answer.value.reshape(n_classes, d + 1)
-        counts = sums[:, d] / constant
-        least = max(answer.noise_sd / constant, LEAST_COUNT)
-        means = data.centre + sums[:, :d] / np.maximum(counts, least)[:, None]
-        return cls(means, counts, radius, data.unseen)
+    # 2. sums and counts of all classes, in one answer
+    constant = COUNT_WEIGHT * radius if math.isfinite(radius) else 1.0
+    records = labelled.by_class(data.centre, constant)
+    placed = replace(data, source=records, centre=np.zeros(size))
+    answer = placed.ask(ClippedSum(placed.centre, math.hypot(radius, constant)), name="class sums")
+    # 3. their quotients; a count below its noise is no number to divide by
+    sums = answer.value.reshape(n_classes, d + 1)
+    counts = sums[:, d] / constant
+    least = max(answer.noise_sd / constant, LEAST_COUNT)
+    means = data.centre + sums[:, :d] / np.maximum(counts, least)[:, None]
+    return means, counts, radius, data.unseen
 
 
 def nearest_class(

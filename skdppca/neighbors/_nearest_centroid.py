@@ -41,7 +41,7 @@ from ..releasing import (
     public_parameters,
     release,
 )
-from ._class_means import ClassMeans, LabelledRows, nearest_class
+from ._class_means import LabelledRows, class_means, nearest_class
 
 # Words in the report where no rows were seen.
 UNSEEN = "the class means say little: rows are clipped to a norm that nearly all exceed"
@@ -193,7 +193,6 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
                 "PrivateNearestCentroid requires y to be passed, but the target y is None; give "
                 "the label of every row, as fit(X, y)"
             )
-        knows_n = math.isinf(self.epsilon) or self.adjacency == "replace-one"
         X = check_rows(self, X)
         if sparse.issparse(X):
             raise ValueError("X is sparse; give an array, for example that of pca.transform(X)")
@@ -209,9 +208,9 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
         if is_exact:
             check_unclipped(records)
         # 2. what is asked, and its cost, from public facts
-        public = Public(
-            d, self.adjacency, self.unit, n_records=records.private_n if knows_n else None
-        )
+        knows_n = is_exact or self.adjacency == "replace-one"
+        n = records.private_n if knows_n else None
+        public = Public(d, self.adjacency, self.unit, n_records=n)
         terms = ReleaseTerms(
             method=type(self).__name__,
             event=self._event(),
@@ -228,18 +227,19 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
         )
         labelled = LabelledRows(X, labels, numbers, len(names))
         validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
-        # 3. charge, compute, report, record
-        return release(
-            terms,
-            records,
-            lambda data: ClassMeans.of(data, labelled, bool(self.center) and mean is None),
-            lambda found: Results(
-                attributes={"centroids_": found.means, "class_counts_": found.counts},
-                details={"norm_bound": None if is_exact else found.radius}
-                | ({"no_norms": UNSEEN} if found.unseen else {}),
+        center = bool(self.center) and mean is None
+
+        def results(found: tuple[np.ndarray, np.ndarray, float, bool]) -> Results:
+            means, counts, radius, unseen = found
+            return Results(
+                attributes={"centroids_": means, "class_counts_": counts},
+                details={"norm_bound": None if is_exact else radius}
+                | ({"no_norms": UNSEEN} if unseen else {}),
                 besides={**validated, "classes_": _as_array(names)},
-            ),
-        )
+            )
+
+        # 3. charge, compute, report, record
+        return release(terms, records, lambda data: class_means(data, labelled, center), results)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class of every row; the map is private, **the predictions are not**.
@@ -295,7 +295,7 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
                 "through it: raise them"
             )
 
-    def _event(self, public: Public | None = None) -> PrivacyEvent:
+    def _event(self) -> PrivacyEvent:
         """Cost of one fit."""
         return event_of(self.epsilon, self.delta)
 

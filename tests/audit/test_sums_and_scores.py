@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skdppca.model_selection._scorer import prepare_scorer
-from skdppca.neighbors._class_means import ClassMeans, LabelledRows
+from skdppca.neighbors._class_means import LabelledRows, class_means
 from skdppca.noise import NoiseSource
 from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public
@@ -28,8 +28,8 @@ ALPHA, RUNS = 1e-4, 4000
 def class_sum(data, mu):
     """The sum of the class, along the record that comes, goes or is another."""
     labelled = LabelledRows(data.source.rows.X, None, np.zeros(data.source.private_n, int), 2)
-    found = ClassMeans.of(data, labelled, center=False)
-    return found.counts[0] * found.means[0, 0]
+    means, counts, *_ = class_means(data, labelled, center=False)
+    return counts[0] * means[0, 0]
 
 
 def score(data, mu):

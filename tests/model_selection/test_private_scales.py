@@ -58,9 +58,9 @@ def test_every_candidate_pays_for_its_own_scales(monkeypatch):
 
     def keep(candidates, fit, score, fit_all):
         def fitted(candidate):
-            run = fit(candidate)
-            found.append(run.candidate.pca.privacy_)
-            return run
+            (pca,), hits = fit(candidate)
+            found.append(pca.privacy_)
+            return [pca], hits
 
         return honest(candidates, fitted, score, fit_all)
 

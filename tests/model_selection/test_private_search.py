@@ -271,7 +271,7 @@ def test_candidates_have_noise_of_their_own(monkeypatch):
     seeds = []
 
     def keep(candidates, *args):
-        seeds.append([candidate.pca.random_state for candidate in candidates])
+        seeds.append([pca.random_state for (pca,) in candidates])
         return best_run(candidates, *args)
 
     best_run = _private_search.best_run

@@ -61,8 +61,7 @@ def test_a_run_costs_the_fit_the_classifier_and_the_score_together(monkeypatch):
 
     def keep(candidates, fit, score, fit_all):
         found.extend(
-            [mu_of(step.epsilon, step.delta) for step in candidate.steps]
-            for candidate in candidates
+            [mu_of(step.epsilon, step.delta) for step in candidate] for candidate in candidates
         )
         return honest(candidates, fit, score, fit_all)
 
