@@ -33,18 +33,9 @@ from ._validation import (
     priced,
 )
 
-
-@dataclass(frozen=True)
-class MapConstants:
-    """When a map is said to miss records. Round numbers: they decide a warning alone."""
-
-    # The share of the records outside from which on they are many.
-    many_outside: float = 0.1
-    # Sds of the noise beyond which their number is no noise.
-    noise_sds: float = 4.0
-
-
-MAP = MapConstants()
+# The share of the records outside from which on a map is said to miss many, and the sds of the
+# noise beyond which their number is no noise. Round numbers: they decide a warning alone.
+MANY_OUTSIDE, NOISE_SDS = 0.1, 4.0
 
 # The arguments that a report of a map states.
 PARAMETERS = (
@@ -232,8 +223,8 @@ def projection_map(
     # 1. validate
     check_pca(pca)
     pca = copy.copy(pca)  # another fit of it meanwhile changes no axis
-    accountant = pca.accountant if accountant is None else accountant
-    check_budget(epsilon, delta, accountant, random_state)
+    given["accountant"] = accountant = pca.accountant if accountant is None else accountant
+    check_budget(given)
     check_accounted(accountant, epsilon, delta, random_state)
     _warn_of_no_charge(pca.privacy_, accountant, epsilon)
     pair = check_components(components, len(pca.components_))
@@ -263,9 +254,7 @@ def projection_map(
         unit=unit,
         accountant=accountant,
         parameters=public_parameters(
-            given
-            | {"components": pair, "classes": names, "accountant": accountant}
-            | {"adjacency": adjacency, "unit": unit}
+            given | {"components": pair, "classes": names, "adjacency": adjacency, "unit": unit}
         ),
         noise=noise_source(epsilon, random_state),
         centre=histogram.centre,
@@ -325,7 +314,7 @@ def _warn_of_records_outside(counts: np.ndarray, outside: np.ndarray, noise_sd: 
     """Warn if many records lie beyond the axes; by released numbers alone."""
     missed, shown = float(outside.sum()), max(0.0, float(counts.sum()))
     noise = noise_sd * math.sqrt(outside.size)
-    if missed > MAP.many_outside * (missed + shown) and missed > MAP.noise_sds * noise:
+    if missed > MANY_OUTSIDE * (missed + shown) and missed > NOISE_SDS * noise:
         warnings.warn(
             f"about {100 * missed / (missed + shown):.0f} % of the records lie outside the map, so "
             "it does not show them; give a larger extent that is public",

@@ -29,41 +29,29 @@ LEAST_MU = 2.0**-26
 
 def check_pca(pca: Any) -> None:
     """Refuse a PCA that is not fitted, or not of this package: its axes need not be private."""
-    if not isinstance(pca, BasePrivatePCA):
-        raise TypeError(
-            _of_pipeline(pca)
-            or f"pca is a {type(pca).__name__}, which is no private PCA of this package, so its "
-            "axes would tell of the rows. Fit one first, for example "
-            "pca = PrivatePCA(n_components=2).fit(X)"
-        )
-    check_is_fitted(pca)
-
-
-def _of_pipeline(pca: Any) -> str:
-    """What to write in place of a Pipeline with a private PCA; nothing for anything else."""
-    steps = [step for _, step in pca.steps] if isinstance(pca, Pipeline) else []
-    places = [i for i, step in enumerate(steps) if isinstance(step, BasePrivatePCA)]
-    if not places:
-        return ""
-    (place, *_) = places
-    rows = f"pipeline[:{place}].transform(X)" if place else "X"
-    return (
-        "pca is a Pipeline, and a map takes the fitted PCA alone. Give that step and the rows that "
-        f"reach it: projection_map(pipeline[{place}], {rows}, ...)"
+    if isinstance(pca, BasePrivatePCA):
+        check_is_fitted(pca)
+        return
+    for place, (_, step) in enumerate(pca.steps if isinstance(pca, Pipeline) else []):
+        if isinstance(step, BasePrivatePCA):
+            rows = f"pipeline[:{place}].transform(X)" if place else "X"
+            raise TypeError(
+                "pca is a Pipeline, and a map takes the fitted PCA alone. Give that step and the "
+                f"rows that reach it: projection_map(pipeline[{place}], {rows}, ...)"
+            )
+    raise TypeError(
+        f"pca is a {type(pca).__name__}, which is no private PCA of this package, so its axes "
+        "would tell of the rows. Fit one first, for example "
+        "pca = PrivatePCA(n_components=2).fit(X)"
     )
 
 
-def check_budget(epsilon: Any, delta: Any, accountant: Any, random_state: Any) -> None:
+def check_budget(given: dict[str, Any]) -> None:
     """Check the budget of a map as the estimators check theirs."""
-    given = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "accountant": accountant,
-        "random_state": random_state,
-    }
-    constraints = {name: BasePrivatePCA._parameter_constraints[name] for name in given}
+    names = ("epsilon", "delta", "accountant", "random_state")
+    constraints = {name: BasePrivatePCA._parameter_constraints[name] for name in names}
     check_parameters(constraints, given, "projection_map")
-    check_chargeable(epsilon, accountant, random_state)
+    check_chargeable(given["epsilon"], given["accountant"], given["random_state"])
 
 
 def check_components(components: Any, n_components: int) -> tuple[int, int]:
