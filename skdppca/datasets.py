@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from scipy import linalg, stats
 
 from .linalg import fix_signs
@@ -114,14 +115,12 @@ def make_spiked(
     >>> X.shape, groups[:4].tolist(), components.shape
     ((15, 20), [0, 0, 0, 1], (2, 20))
     """
-    spikes, dtype = _check(n_records, n_features, eigenvalues, sigma, dtype)
-    if len(spikes) != n_components:
-        raise ValueError(f"eigenvalues must hold n_components={n_components} numbers, one each")
     rng = np.random.default_rng(random_state)
-    k = len(spikes)
-    components = _subspace(n_features, k, rng)
-    signal = np.sqrt(spikes)[:, None] * components
-    covariance = _covariance(components, spikes, sigma)
+    found = _signal(n_records, n_features, eigenvalues, sigma, dtype, rng)
+    components, signal, covariance = found
+    k = len(components)
+    if k != n_components:
+        raise ValueError(f"eigenvalues must hold n_components={n_components} numbers, one each")
     if k == 1:
         X = np.empty((n_records, n_features), dtype)
         for rows, draws in _normal_batches(n_records, 1 + n_features, rng):
@@ -168,15 +167,14 @@ def make_gaussian(
     >>> X.shape, (components @ covariance @ components.T).round(9).tolist()
     ((50, 20), [[11.0, 0.0], [0.0, 6.0]])
     """
-    spikes, dtype = _check(n_records, n_features, eigenvalues, sigma, dtype)
     rng = np.random.default_rng(random_state)
-    k = len(spikes)
-    components = _subspace(n_features, k, rng)
-    signal = np.sqrt(spikes)[:, None] * components
+    found = _signal(n_records, n_features, eigenvalues, sigma, dtype, rng)
+    components, signal, covariance = found
+    k = len(components)
     X = np.empty((n_records, n_features), dtype)
     for rows, draws in _normal_batches(n_records, k + n_features, rng):
         X[rows] = draws[:, :k] @ signal + sigma * draws[:, k:]
-    return Draw(X, None, components, _covariance(components, spikes, sigma))
+    return Draw(X, None, components, covariance)
 
 
 def make_elliptical(
@@ -346,7 +344,7 @@ def make_mixed(
     >>> float(np.trace(components @ correlation @ components.T).round(1))
     7.1
     """
-    dtype = _check_shape(dtype, n_records=n_records, rows_per_record=rows_per_record)
+    _check_shape(dtype, n_records=n_records, rows_per_record=rows_per_record)
     rng = np.random.default_rng(random_state)
     shared, n_latent = rows_per_record > 1, sum(LOADINGS.shape)
     X = np.empty((n_records, rows_per_record, 10), dtype)
@@ -404,19 +402,8 @@ def _mixed_covariance() -> np.ndarray:
     return np.where(latent[:, None] == latent, same, series)
 
 
-def _subspace(n_features: int, k: int, rng: np.random.Generator) -> np.ndarray:
-    """Orthonormal rows that span a uniformly random subspace."""
-    directions = linalg.qr(rng.standard_normal((n_features, k)), mode="economic")[0]
-    return fix_signs(directions.T)
-
-
-def _covariance(components: np.ndarray, spikes: np.ndarray, sigma: float) -> np.ndarray:
-    signal = (components.T * spikes) @ components
-    return (signal + signal.T) / 2 + sigma**2 * np.eye(components.shape[1])
-
-
 def _normal_batches(
-    n_rows: int, n_columns: int, rng: np.random.Generator
+    n_rows: int, n_columns: int, rng: Generator
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Yield standard normal rows in batches; the size of a batch does not change the rows."""
     for start in range(0, n_rows, BATCH_ROWS):
@@ -424,11 +411,14 @@ def _normal_batches(
         yield rows, rng.standard_normal((rows.stop - start, n_columns))
 
 
-def _check(
-    n_records: int, n_features: int, eigenvalues: Any, sigma: float, dtype: Any
-) -> tuple[np.ndarray, np.dtype]:
-    """Return the eigenvalues in decreasing order, and the dtype."""
-    dtype = _check_shape(dtype, n_records=n_records, n_features=n_features)
+def _signal(
+    n_records: int, n_features: int, eigenvalues: Any, sigma: float, dtype: Any, rng: Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Check the parameters, and draw a uniformly random subspace.
+
+    Returns its components, each of them times the root of its eigenvalue, and the covariance.
+    """
+    _check_shape(dtype, n_records=n_records, n_features=n_features)
     spikes = np.atleast_1d(np.asarray(eigenvalues, dtype=np.float64))
     if spikes.ndim != 1 or not np.isfinite(spikes).all() or not (spikes > 0).all():
         raise ValueError(f"eigenvalues={eigenvalues!r} must be positive finite numbers")
@@ -436,13 +426,17 @@ def _check(
         raise ValueError(f"eigenvalues must hold between 1 and n_features={n_features} numbers")
     if not isinstance(sigma, Real) or not 0 <= sigma < math.inf:
         raise ValueError(f"sigma={sigma!r} must be a finite number of at least 0")
-    return np.sort(spikes)[::-1], dtype
+    spikes = np.sort(spikes)[::-1]
+    normal = rng.standard_normal((n_features, len(spikes)))
+    components = fix_signs(linalg.qr(normal, mode="economic")[0].T)
+    square = (components.T * spikes) @ components
+    covariance = (square + square.T) / 2 + sigma**2 * np.eye(n_features)
+    return components, np.sqrt(spikes)[:, None] * components, covariance
 
 
-def _check_shape(dtype: Any, **counts: int) -> np.dtype:
+def _check_shape(dtype: Any, **counts: int) -> None:
     for name, count in counts.items():
         if not isinstance(count, Integral) or count < 1:
             raise ValueError(f"{name}={count!r} must be a whole number of at least 1")
     if np.dtype(dtype) not in (np.float64, np.float32):
         raise ValueError(f"dtype={dtype!r} must be float64 or float32")
-    return np.dtype(dtype)

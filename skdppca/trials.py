@@ -183,7 +183,11 @@ def run_trials(
     if not estimator:
         raise ValueError("estimator is an empty dict; give at least one")
     for name, one in estimator.items():
-        _refuse_accountants(name, one)
+        if any(isinstance(value, BaseAccountant) for value in one.get_params().values()):
+            raise ValueError(
+                f"the estimator {name!r} has an accountant, but trials are for data that cost "
+                "nothing; set accountant=None"
+            )
     metrics = DEFAULT_METRICS if metrics is None else metrics
     if SECONDS in metrics:
         raise ValueError(f"metrics has {SECONDS!r}, which is measured anyway; choose another name")
@@ -207,7 +211,10 @@ def _trial(
     sequence: np.random.SeedSequence,
 ) -> list[tuple[str, str, float]]:
     data, *noises = sequence.spawn(1 + len(estimators))
-    draw = _draw(sampler, np.random.default_rng(data))
+    drawn = sampler(random_state=np.random.default_rng(data))
+    if not isinstance(drawn, tuple) or len(drawn) != len(Draw._fields):
+        raise ValueError(f"sampler must return the tuple ({', '.join(Draw._fields)})")
+    draw = Draw(*drawn)
     groups = {} if draw.groups is None else {"groups": draw.groups}
     judged = []
     for (name, estimator), noise in zip(estimators.items(), noises, strict=True):
@@ -219,13 +226,6 @@ def _trial(
         judged += [(name, metric, float(judge(own, draw))) for metric, judge in metrics.items()]
         judged.append((name, SECONDS, seconds))
     return judged
-
-
-def _draw(sampler: Callable[..., Any], generator: np.random.Generator) -> Draw:
-    draw = sampler(random_state=generator)
-    if not isinstance(draw, tuple) or len(draw) != len(Draw._fields):
-        raise ValueError(f"sampler must return the tuple ({', '.join(Draw._fields)})")
-    return Draw(*draw)
 
 
 def _seed(estimator: Any, sequence: np.random.SeedSequence) -> bool:
@@ -240,23 +240,10 @@ def _seed(estimator: Any, sequence: np.random.SeedSequence) -> bool:
     return bool(seeded)
 
 
-def _refuse_accountants(name: str, estimator: Any) -> None:
-    if any(isinstance(value, BaseAccountant) for value in estimator.get_params().values()):
-        raise ValueError(
-            f"the estimator {name!r} has an accountant, but trials are for data that cost nothing; "
-            "set accountant=None"
-        )
-
-
-def _zeta_squared(fitted: Any, draw: Draw) -> float:
-    return zeta_squared(fitted, draw.covariance)
-
-
-def _sin_theta(fitted: Any, draw: Draw) -> float:
-    return sin_theta(fitted, draw.components)
-
-
-DEFAULT_METRICS: dict[str, Metric] = {"zeta_squared": _zeta_squared, "sin_theta": _sin_theta}
+DEFAULT_METRICS: dict[str, Metric] = {
+    "zeta_squared": lambda fitted, draw: zeta_squared(fitted, draw.covariance),
+    "sin_theta": lambda fitted, draw: sin_theta(fitted, draw.components),
+}
 
 
 def _watched(results: Iterable[Any], n_trials: int, progress: bool) -> Iterable[Any]:
