@@ -3,7 +3,7 @@
 from ..records import KINDS, Measure, View
 from .base import Rounding, Statistic, around
 from .columns import ColumnCells, MeanSquares
-from .counts import BoundedTotal, Count, CountBeyond, CountsBeyond, Histogram, MeasureHistogram
+from .counts import BoundedTotal, Count, CountBeyond, Histogram, MeasureHistogram
 from .gram import ClippedGram, clip_measure
 from .measures import Distances, GramNorms, ResidualNorms, RowCounts, Spreads, Squares
 from .pairs import AdjacentDifferences, KendallMatrix
@@ -22,7 +22,6 @@ __all__ = [
     "ColumnCells",
     "Count",
     "CountBeyond",
-    "CountsBeyond",
     "CrossNorms",
     "CrossSum",
     "Distances",

@@ -10,7 +10,7 @@ import numpy as np
 from ..records import Layout, Measure, Records, summation_error
 from .base import Rounding, Statistic, around
 from .fields import Bound, Edges, Power
-from .lemmas import bounded_sum, box_sum, count, psd_sum
+from .lemmas import bounded_sum, count, psd_sum
 from .measures import RowCounts
 
 # Shares of a group are multiples of 2^-20, so that 2^30 of them are summed exactly in float64.
@@ -180,30 +180,6 @@ class CountBeyond(Statistic):
     def total(self, records: Records) -> np.ndarray:
         numbers = _first(records.measured(self.measure))
         return np.asarray(np.count_nonzero(numbers > self.radius), dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class CountsBeyond(Statistic):
-    """`CountBeyond` at many radii at once, for holders of records that are far away.
-
-    Proof. ``measure.moved`` times as many terms of 0 or 1 change as there are radii, all of them
-    for a record beyond the largest: ``box_sum``.
-    """
-
-    measure: Measure
-    radii: np.ndarray  # increasing
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.radii.shape
-
-    def sensitivity(self, adjacency: str) -> float:
-        return self.measure.moved * box_sum(0.0, 1.0, len(self.radii), adjacency)
-
-    def total(self, records: Records) -> np.ndarray:
-        numbers = _first(records.measured(self.measure))
-        within = np.searchsorted(np.sort(numbers), self.radii, side="right")
-        return np.asarray(len(numbers) - within, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

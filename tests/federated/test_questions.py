@@ -96,7 +96,6 @@ NOT_ASKED = [
     st.CountBeyond(st.Distances(ZERO), 1.0),
     st.MeasureHistogram(st.AdjacentDifferences(), EDGES),
     st.ScoreGram(ZERO, 1.0, W),
-    st.CountsBeyond(st.Distances(ZERO), EDGES),
     st.CapturedTotal(ZERO, 2.0, W),
     st.Interactions(2),  # a guarantee for less than a record
 ]

@@ -23,7 +23,6 @@ from skdppca.statistics import (
     ColumnCells,
     Count,
     CountBeyond,
-    CountsBeyond,
     CrossNorms,
     CrossSum,
     Distances,
@@ -234,15 +233,6 @@ CASES: dict[str, list[Case]] = {
                 seeds=(0, 1, 2),
             )
             for direction in (None, ONE[0])
-        ),
-    ],
-    "CountsBeyond": [
-        Case(CountsBeyond(Distances(CENTRE), np.array([0.5, 1.0, 8.0]))),
-        Case(CountsBeyond(Spreads(FAR), np.array([1.0]))),
-        Case(
-            CountsBeyond(AdjacentDifferences(), np.array([0.25, 4.0])),
-            prepare=paired(MeanRows(ZERO)),
-            adds_up=False,
         ),
     ],
     "MeasureHistogram": [
