@@ -23,7 +23,7 @@ from ..private_data import PrivateData, Public
 from .fitted import MATRIX
 from .joining import JoinsCohorts
 from .memory import MATRICES, Held
-from .parameters import estimator, parameter, without
+from .parameters import estimator, parameter
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,6 @@ class DPGaussMechanism(NoisyCovariance):
 LARGEST_KEPT = 2000
 
 
-@without("mechanism", "for what mechanism='output' did use SmoothSensitivityPCA")
 @estimator
 class DPGauss(JoinsCohorts):
     """Private PCA by one noisy covariance matrix ("Analyze Gauss").

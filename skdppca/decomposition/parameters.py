@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from functools import wraps
 from os import PathLike
 from typing import Any, TypeVar, dataclass_transform
 
@@ -105,24 +104,6 @@ def described(documented: Callable[..., Any]) -> dict[str, str]:
         for names, entry in entries.items()
         for name in names.split(", ")
     }
-
-
-def without(name: str, instead: str) -> Callable[[C], C]:
-    """Make a constructor that says what took the place of a parameter that it once had."""
-
-    def refuse(cls: C) -> C:
-        construct = cls.__init__  # type: ignore[misc]
-
-        @wraps(construct)
-        def checked(self: Any, *values: Any, **parameters: Any) -> None:
-            if name in parameters:
-                raise TypeError(f"{cls.__name__} has no parameter {name}; {instead}")
-            construct(self, *values, **parameters)
-
-        cls.__init__ = checked  # type: ignore[misc]
-        return cls
-
-    return refuse
 
 
 def _completed(text: str, base: str, section: str) -> str:

@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from skdppca import GDPPCA, KDPPCA, DPGauss, MergedPCA, PrivatePCA, SmoothSensitivityPCA
+from skdppca import GDPPCA, KDPPCA, MergedPCA, PrivatePCA, SmoothSensitivityPCA
 from skdppca._sklearn import StrOptions
 from skdppca.decomposition import BasePrivatePCA
 from skdppca.decomposition.parameters import words_of
@@ -106,13 +106,6 @@ def test_the_signature_is_the_parameters(factory):
     assert {other.kind for other in others} == {first.KEYWORD_ONLY}
     defaults = {name: entry.default for name, entry in signature.items()}
     assert factory().get_params() == defaults
-
-
-@pytest.mark.parametrize("value", ["input", "output"])
-def test_a_parameter_that_is_gone_names_what_took_its_place(value):
-    # and what it did is claimed of that: see tests/decomposition/smooth_sensitivity
-    with pytest.raises(TypeError, match=r"no parameter mechanism; .*use SmoothSensitivityPCA"):
-        DPGauss(2, mechanism=value)
 
 
 def test_what_all_share_has_one_default_and_one_constraint():
