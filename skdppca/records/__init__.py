@@ -1,9 +1,9 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
-from ._block import Block, ColumnFunction, Cross, Residual, RowBlock
+from ._block import ColumnFunction, Cross, Residual
 from ._entries import KeepLargest, OnesByDegree
 from ._numbers import CANCELLATION
-from ._records import Records
+from ._records import Block, Records, RowBlock
 from ._sums import CompensatedSum
 from .asked import KINDS, Kind, Measure, Step, View
 from .layout import MAX_ROWS, UNIT_ROUNDOFF, Layout, summation_error

@@ -1,4 +1,4 @@
-"""What can be computed on one block of records.
+"""Residuals and cross products that a block of records is asked for.
 
 Every number here that belongs to one record (a distance, a mean, a Gram norm, a residual) is a
 bitwise function of that record alone: it does not change when other records come, go or move. BLAS
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -117,96 +117,3 @@ class Cross:
     def transposed(self) -> np.ndarray:
         """W, a row a feature."""
         return np.ascontiguousarray(self.directions.T)
-
-
-class Block(Protocol):
-    """A block of records, with one weight a record in the sums."""
-
-    def mean_rows(self) -> np.ndarray:
-        """Every record's (mean) row, dense."""
-
-    def distances(self, centre: np.ndarray | None) -> np.ndarray:
-        """Distance of every record's (mean) row from the centre."""
-
-    def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
-        """Root of the Frobenius norm of every record's Gram matrix."""
-
-    def spreads(self, centre: np.ndarray | None) -> np.ndarray:
-        """Root of the summed squared distances of every record's rows from the centre."""
-
-    def residual_norms(self, residual: Residual, known: np.ndarray | None) -> np.ndarray:
-        """Frobenius norm of every record's residual, and then what `add_residuals` can reuse.
-
-        `known` is what `squares` said of these records, if they are not explicit.
-        """
-
-    def add_moment(
-        self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
-    ) -> None:
-        """Add the weighted sum of the records' (mean) rows less the centre."""
-
-    def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
-        """Add, feature by feature, the sum of ``f`` of the records' values.
-
-        A group counts by the mean over its rows.
-        """
-
-    def add_cells(self, out: np.ndarray, which: np.ndarray, cell: ColumnFunction) -> None:
-        """Add how much of the records lies in every cell of some features.
-
-        A group counts by the shares of its rows. `out` has a row for each of the features `which`,
-        and ``cell(values, k)`` numbers the cells of values of the k-th of them from 1; 0 and
-        numbers beyond the last one are no cells.
-        """
-
-    def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
-        """Add the weighted sum of the records' residuals, of shape (p, d).
-
-        `weighted` has a weight a record, and then what `residual_norms` handed on, times that.
-        """
-
-    def cross_norms(self, cross: Cross) -> np.ndarray:
-        """Frobenius norm of what of every record leads out of the span."""
-
-    def add_cross(self, out: np.ndarray, weights: np.ndarray, cross: Cross) -> None:
-        """Add the weighted sum of that, of shape (p, d)."""
-
-    def add_products(
-        self,
-        out: np.ndarray,
-        weights: np.ndarray | None,
-        centre: np.ndarray | None,
-        directions: np.ndarray,
-    ) -> None:
-        """Add ``sum_i w_i^2 W X_i^T X_i``, of shape (p, d), X_i a record's rows less the centre.
-
-        By BLAS: a row's products may have other last digits in another block. The sum's rounding
-        error is bounded for any order, and nothing else is made of them.
-        """
-
-    def add_gram(
-        self,
-        out: np.ndarray,
-        weights: np.ndarray | None,
-        centre: np.ndarray | None,
-        constant: float,
-    ) -> None:
-        """Add the Gram matrix (its upper triangle) of weighted rows ``[weight (x - c), constant]``.
-
-        ``out`` has one row and column more than there are features if ``constant`` is not 0.
-        """
-
-
-class RowBlock(Block, Protocol):
-    """A block whose records are single rows."""
-
-    def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
-        """Products of every row less the centre with the directions."""
-
-    def rounded_scores(
-        self, directions: np.ndarray, centre: np.ndarray | None, out: np.ndarray
-    ) -> None:
-        """The same of rounded rows with directions on their grids, if that is quicker."""
-
-    def squares(self, residual: Residual) -> np.ndarray:
-        """The square of every row, and a bound on the squared terms that it came from."""

@@ -68,15 +68,19 @@ class DenseRows(ProductResiduals):
         return out
 
     def mean_rows(self) -> np.ndarray:
+        """Every record's (mean) row, dense."""
         return self.rows
 
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
+        """Distance of every record's (mean) row from the centre."""
         return row_norms(self.centred(centre))
 
     def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
+        """Root of the Frobenius norm of every record's Gram matrix."""
         return self.distances(centre)
 
     def spreads(self, centre: np.ndarray | None) -> np.ndarray:
+        """Root of the summed squared distances of every record's rows from the centre."""
         return self.distances(centre)
 
     def scores(self, directions: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
@@ -123,6 +127,7 @@ class DenseRows(ProductResiduals):
         return self._rounded[1]
 
     def squares(self, residual: Residual) -> np.ndarray:
+        """The square of every row, and a bound on the squared terms that it came from."""
         squares = row_squares(self.rounded(residual))
         return np.column_stack([squares, squares])
 
@@ -165,9 +170,11 @@ class DenseRows(ProductResiduals):
         return self._crossed[1:]
 
     def cross_norms(self, cross: Cross) -> np.ndarray:
+        """Frobenius norm of what of every record leads out of the span."""
         return self.crossed(cross)[2]
 
     def add_cross(self, out: np.ndarray, weights: np.ndarray, cross: Cross) -> None:
+        """Add the weighted sum of that, of shape (p, d)."""
         scores, rest, _ = self.crossed(cross)
         kept = weights != 0  # inf * 0
         if not kept.all():
@@ -199,6 +206,7 @@ class DenseRows(ProductResiduals):
     def add_moment(
         self, out: np.ndarray, weights: np.ndarray | None, centre: np.ndarray | None
     ) -> None:
+        """Add the weighted sum of the records' (mean) rows less the centre."""
         rows = self.centred(centre)
         if weights is None:
             out += rows.sum(axis=0)
@@ -208,9 +216,19 @@ class DenseRows(ProductResiduals):
             out += self.weighted(weights, centre, 0.0).sum(axis=0)
 
     def add_columns(self, out: np.ndarray, f: ColumnFunction) -> None:
+        """Add, feature by feature, the sum of ``f`` of the records' values.
+
+        A group counts by the mean over its rows.
+        """
         out += np.dot(np.ones(len(self.rows)), f(self.rows, slice(None)))
 
     def add_cells(self, out: np.ndarray, which: np.ndarray, cell: ColumnFunction) -> None:
+        """Add how much of the records lies in every cell of some features.
+
+        A group counts by the shares of its rows. `out` has a row for each of the features `which`,
+        and ``cell(values, k)`` numbers the cells of values of the k-th of them from 1; 0 and
+        numbers beyond the last one are no cells.
+        """
         cells = cell(self.rows[:, which], slice(None))
         out += tally(cells, np.arange(len(which)), out.shape)
 
@@ -221,6 +239,11 @@ class DenseRows(ProductResiduals):
         centre: np.ndarray | None,
         directions: np.ndarray,
     ) -> None:
+        """Add ``sum_i w_i^2 W X_i^T X_i``, of shape (p, d), X_i a record's rows less the centre.
+
+        By BLAS: a row's products may have other last digits in another block. The sum's rounding
+        error is bounded for any order, and nothing else is made of them.
+        """
         # Without weights the rows themselves do, and need no copy.
         rows = self.centred(centre) if weights is None else self.weighted(weights, centre, 0.0)
         out += np.dot(np.dot(rows, directions.T).T, rows)
@@ -232,6 +255,10 @@ class DenseRows(ProductResiduals):
         centre: np.ndarray | None,
         constant: float,
     ) -> None:
+        """Add the Gram matrix (its upper triangle) of weighted rows ``[weight (x - c), constant]``.
+
+        ``out`` has one row and column more than there are features if ``constant`` is not 0.
+        """
         add_upper_gram(out, self.weighted(weights, centre, constant))
 
 

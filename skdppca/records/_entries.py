@@ -100,3 +100,9 @@ class SquaredDeviations:
         if self.may_miss:
             squares[np.isnan(squares)] = 0.0
         return squares
+
+
+# A function of each row by itself, taken as it is read: `of` gets the scale that the rows are
+# divided by afterwards. `most` and `floor` are those of `Layout`; `imputes` says whether it takes
+# absent entries as NaN.
+Change = KeepLargest | OnesByDegree | SquaredDeviations

@@ -13,12 +13,11 @@ import numpy as np
 from scipy import sparse
 
 from ..noise import KEY_WORDS, NoiseSource
-from ._block import Block, RowBlock
 from ._dense import DenseRows, ExplicitRows
-from ._entries import SquaredDeviations
+from ._entries import Change, SquaredDeviations
 from ._groups import DenseGroups, LargeGroup
 from ._members import Members
-from ._rows import Change, Rows
+from ._rows import Rows
 from ._scratch import Pair, Scratch
 from ._sparse import SparseRows
 from ._sums import FEW_DIRECTIONS, CompensatedSum, on_row_grids, rounded_directions
@@ -58,6 +57,11 @@ KEPT_MATRIX_ENTRIES = 2**23
 KEPT_MEASURES = 3
 # The most numbers a record of a narrow measure; of wider ones only the last is kept.
 NARROW = 2
+
+
+# A block of records, with one weight a record in the sums; `DenseRows` says what each method gives.
+RowBlock = DenseRows | SparseRows
+Block = RowBlock | DenseGroups | LargeGroup
 
 
 class MeasureCache:

@@ -68,7 +68,11 @@ class ProductResiduals(ABC):
         """Add ``sum s y^T`` over the rows that are kept, of which these are the scores."""
 
     def residual_norms(self, residual: Residual, known: np.ndarray | None) -> np.ndarray:
-        """By the expanded square, and from the residual itself wherever that cancels."""
+        """Frobenius norm of every record's residual, and then what `add_residuals` can reuse.
+
+        By the expanded square, and from the residual itself wherever that cancels. `known` is what
+        `squares` gave for these records, if they were asked.
+        """
         squares, terms = (self.squares(residual) if known is None else known).T
         scores = self.products(residual.directions, residual)
         # the squares of a score of all records lie next to each other
@@ -100,6 +104,10 @@ class ProductResiduals(ABC):
         return np.vstack([norms, scores.T]).T
 
     def add_residuals(self, out: np.ndarray, weighted: np.ndarray, residual: Residual) -> None:
+        """Add the weighted sum of the records' residuals, of shape (p, d).
+
+        `weighted` has a weight a record, and then what `residual_norms` handed on, times that.
+        """
         weights, scores = weighted[:, 0], weighted[:, 1:]
         kept = weights != 0  # inf * 0
         self.add_scored(out, scores if kept.all() else scores[kept], kept, residual)

@@ -3,34 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from scipy import sparse
 
+from ._entries import Change
 from ._sparse import canonical_rows
 from ._sums import on_row_grids
-
-
-class Change(Protocol):
-    """A function of each row by itself, taken as it is read and before it is scaled."""
-
-    @property
-    def most(self) -> int | None:
-        """See `Layout`."""
-
-    @property
-    def floor(self) -> int | None:
-        """See `Layout`."""
-
-    @property
-    def imputes(self) -> bool:
-        """Whether it takes absent entries as NaN."""
-
-    def of(
-        self, rows: np.ndarray | sparse.csr_array, scale: np.ndarray | None
-    ) -> np.ndarray | sparse.csr_array:
-        """The rows, changed; the scale is what they are divided by afterwards."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
-from ._block import Block
 from .layout import Layout
 
 if TYPE_CHECKING:
-    from ._records import Records
+    from ._records import Block, Records
 
 # The closed set: every measure, statistic and view under its own name.
 KINDS: dict[str, type[Kind]] = {}
