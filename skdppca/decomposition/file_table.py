@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 
 from .._text import listed
 from ..records import Records, Source
-from ..records.files import FileRecords, Files, Unreadable, Valid, is_label, is_number
+from ..records.files import FileRecords, Files, Valid, is_label, is_number
 from .tables import Table
 from .validation import ABSENT, CONSTANTS, check_row_count, check_unit
 
@@ -125,11 +125,9 @@ class FileTable:
         """What is read; a failure becomes an error that quotes nothing, also in its context."""
         try:
             return read()
-        except Unreadable as error:
-            wrong = "memory" if error.memory else "unreadable"
-        except MemoryError:
-            wrong = "memory"
-        self._refuse(wrong)
+        except Exception as error:
+            is_full = isinstance(error, MemoryError) or getattr(error, "memory", False)
+        self._refuse("memory" if is_full else "unreadable")
 
     def _refuse(self, wrong: str, which: Iterable[bool] = ()) -> NoReturn:
         columns = listed([name for name, has in zip(self._names, which, strict=False) if has])

@@ -22,7 +22,7 @@ from ._scratch import Pair, Scratch
 from ._sparse import SparseRows
 from ._sums import FEW_DIRECTIONS, CompensatedSum, on_row_grids, rounded_directions
 from .asked import Measure, Step
-from .gathered import Gathered
+from .gathered import Gathered, gathered
 from .layout import SPAN_ROWS, Layout
 from .machine import PassThreads, side_by_side
 from .source import Source
@@ -346,12 +346,12 @@ class Records(Source):
 
     def gathered(self) -> Records:
         """The same records in a table of their own, in their order."""
-        return self.with_gathered(Gathered.of(self), self.cycle)
+        return self.with_gathered(gathered(self), self.cycle)
 
     def with_gathered(self, found: Gathered, cycle: np.ndarray | None = None) -> Records:
         """Records like these, made of rows that were gathered."""
-        rows = replace(self.rows, X=found.X)
-        return self._derived(rows=rows, members=found.members, cycle=cycle)
+        X, members = found
+        return self._derived(rows=replace(self.rows, X=X), members=members, cycle=cycle)
 
     def _subset(self, keep: np.ndarray) -> Records:
         return self._derived(members=self.members.subset(keep))

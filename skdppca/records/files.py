@@ -22,7 +22,7 @@ from ..noise import NoiseSource
 from ._records import Records
 from ._sums import CompensatedSum
 from .batches import batches, value_type
-from .gathered import Gathered, joined
+from .gathered import gathered, joined
 from .machine import one_thread
 from .pieces import Part, Pieces, Question, answers, piece_like, seen_through
 from .quotes import well_quoted
@@ -143,28 +143,16 @@ class Files:
 
     def names_twice(self) -> bool:
         """Whether a file, or a part of one, is in the dataset twice: its rows would count twice."""
-        return self._asked(_has_twice)
+        return _has_twice(list(_parts(self._dataset)))
 
     def misquoted(self) -> bool:
         """Whether a quotation mark in a .csv is out of place: it would swallow other rows."""
-        return self._asked(
-            lambda datasets: (
-                not all(
-                    is_well_quoted(dataset.filesystem, file, dataset.format.parse_options)
-                    for dataset in datasets
-                    if isinstance(dataset.format, ds.CsvFileFormat)
-                    for file in dataset.files
-                )
-            )
+        return not all(
+            is_well_quoted(dataset.filesystem, file, dataset.format.parse_options)
+            for dataset in _parts(self._dataset)
+            if isinstance(dataset.format, ds.CsvFileFormat)
+            for file in dataset.files
         )
-
-    def _asked(self, question: Callable[[list[Any]], bool]) -> bool:
-        """What a question about the datasets of files says; an error of it quotes nothing."""
-        try:
-            return question(list(_parts(self._dataset)))
-        except Exception as error:
-            failed = error
-        raise Unreadable(memory=isinstance(failed, MemoryError))
 
     def check(self) -> Valid:
         """Read all rows, and find out whether they are valid.
@@ -362,7 +350,7 @@ class FileRecords(Pieces):
         parts = [view for view in self.views if isinstance(view, Part)]
         others = [view for view in self.views if not isinstance(view, Part)]
         pieces = chain((self.standin,), self._read())  # the first one is empty: files may be, too
-        found = joined(Gathered.of(seen_through(piece, parts)) for piece in pieces)
+        found = joined(gathered(seen_through(piece, parts)) for piece in pieces)
         return seen_through(self.standin.with_gathered(found), others)
 
     def _read(self) -> Iterator[Records]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -14,57 +14,31 @@ from ._members import Members
 if TYPE_CHECKING:
     from ._records import Records
 
+# Copies of rows as the table has them, before any scale, in their order; and which of them are
+# which record, with the records' numbers in the whole table, from which random labels follow.
+Gathered = tuple[Any, Members]
 
-class Gathered(NamedTuple):
-    """Some records of a table: copies of their rows, in their order.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_rows, n_features)
-        As the table has them, before any scale.
-    sizes : ndarray of int or None
-        Rows per record; None for one each.
-    numbers : ndarray of int
-        The records' numbers in the whole table, from which their random labels follow.
-    """
-
-    X: np.ndarray | sparse.csr_array
-    sizes: np.ndarray | None
-    numbers: np.ndarray
-
-    @classmethod
-    def of(cls, records: Records) -> Gathered:
-        """Those records."""
-        X, members = records.rows.X, records.members
-        rows: Any = X.copy() if members.order is None else X[members.order]
-        if not sparse.issparse(rows):
-            rows = np.ascontiguousarray(rows)
-        return cls(rows, members.sizes, members.first + members.all_numbers)
-
-    @property
-    def members(self) -> Members:
-        """Which of the rows are which record."""
-        return Members(self.X.shape[0], self.sizes, numbers=self.numbers)
+def gathered(records: Records) -> Gathered:
+    """Copy the rows of some records of a table."""
+    X, members = records.rows.X, records.members
+    rows: Any = X.copy() if members.order is None else X[members.order]
+    if not sparse.issparse(rows):
+        rows = np.ascontiguousarray(rows)
+    numbers = members.first + members.all_numbers
+    return rows, Members(rows.shape[0], members.sizes, numbers=numbers)
 
 
 def joined(found: Iterable[Gathered]) -> Gathered:
-    """All of these, one after the other."""
+    """Join dense rows, one after the other; parts are let go, so that rows are in memory once."""
     parts = deque(found)
-    numbers = np.concatenate([part.numbers for part in parts])
-    sizes = [part.sizes for part in parts if part.sizes is not None]
-    return Gathered(_stacked(parts), np.concatenate(sizes) if sizes else None, numbers)
-
-
-def _stacked(parts: deque[Gathered]) -> np.ndarray | sparse.csr_array:
-    """The rows of all parts, which are let go one by one, so that rows are in memory once."""
-    if sparse.issparse(parts[0].X):
-        blocks: list[Any] = [part.X for part in parts]
-        return sparse.vstack(blocks, format="csr")
-    n_rows = sum(part.X.shape[0] for part in parts)
-    dtype = np.result_type(*{part.X.dtype for part in parts})
-    X, start = np.empty((n_rows, parts[0].X.shape[1]), dtype), 0
+    numbers = np.concatenate([members.all_numbers for _, members in parts])
+    sizes = [members.sizes for _, members in parts if members.sizes is not None]
+    dtype = np.result_type(*{rows.dtype for rows, _ in parts})
+    n_rows, start = sum(len(rows) for rows, _ in parts), 0
+    X = np.empty((n_rows, parts[0][0].shape[1]), dtype)
     while parts:
-        rows = parts.popleft().X
+        rows, _ = parts.popleft()
         X[start : start + len(rows)] = rows
         start += len(rows)
-    return X
+    return X, Members(n_rows, np.concatenate(sizes) if sizes else None, numbers=numbers)
