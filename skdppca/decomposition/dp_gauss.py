@@ -63,10 +63,9 @@ class NextCohort:
         # 3. how many rows there are
         n_rows = reader.rows(data)
         # 4. the noisy Gram matrix, with the clipping norm R of those before
-        median = before.median if before.spherical else None
-        clipping = reader.augmented(before.clip, median, data, n_rows)
-        gram = release_gram(data, clipping.clip, clipping.constant)
-        matrix = reader.scatter(gram, data, clipping, n_rows, before.distance)
+        clip = reader.augmented(before.clip, data, n_rows)
+        gram = release_gram(data, clip)
+        matrix = reader.scatter(gram, data, clip, n_rows, before.distance)
         return Release(
             components=np.empty((0, data.n_features)),
             centre=matrix.mean,
@@ -169,12 +168,12 @@ class DPGaussMechanism(NoisyCovariance):
             )
             return with_unseen(release, data.public, **unseen)
         # 4. R: the clipping norm around the centre
-        clipping = self.clipping(data, n_rows)
-        unseen["no_norms"] = clipping.clip.unseen
+        clip = self.clipping(data, n_rows)
+        unseen["no_norms"] = clip.unseen
         # 5. the noisy Gram matrix
-        gram = release_gram(data, clipping.clip, clipping.constant)
+        gram = release_gram(data, clip)
         # 6. all else is read off it
-        matrix = self.scatter(gram, data, clipping, n_rows, radius)
+        matrix = self.scatter(gram, data, clip, n_rows, radius)
         release = with_unseen(self.read(matrix, searches(data)), data.public, **unseen)
         return replace(release, matrix=matrix) if self.keep_matrix else release
 

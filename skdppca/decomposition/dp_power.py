@@ -14,7 +14,7 @@ import numpy as np
 from .._sklearn import Interval, StrOptions
 from ..linalg import qr_svd
 from ..mechanisms.base import Release
-from ..mechanisms.clipping import CLIPPING, Clip, clip_radius, clip_records, expected_products
+from ..mechanisms.clipping import CLIPPING, Clip, clip_records, expected_products, find_radius
 from ..private_data import Answer, PrivateData, Public
 from ..records import MAX_ROWS
 from ..statistics import Interactions, LargestEntries, NormProduct, ProductSum, ResidualNorms
@@ -190,7 +190,7 @@ class ClippedProducts:
         data, W = self.data, np.ascontiguousarray(W)
         products = ResidualNorms(data.centre, None, W, np.zeros_like(W))
         # 1. R: how long the products are
-        self.last = clip_radius(
+        self.last, _ = find_radius(
             data,
             products,
             W.size,

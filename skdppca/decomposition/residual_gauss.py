@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._sklearn import Interval, RealNotInt, StrOptions
+from .._sklearn import Interval, StrOptions
 from ..linalg import Eigenvectors, top_eigh
 from ..mechanisms.base import BUDGET, Mechanism, Release
 from ..mechanisms.block_mean import BlockMean
@@ -25,12 +25,13 @@ from ..mechanisms.clipping import (
 )
 from ..mechanisms.cross_corrections import CrossMean
 from ..mechanisms.nested_spheres import release_nested, shows_more
-from ..mechanisms.noisy_covariance import Clipping, NoisyCovariance, NoisyGram, release_gram
+from ..mechanisms.noisy_covariance import NoisyCovariance, NoisyGram, release_gram
 from ..mechanisms.sampling import with_sample
 from ..mechanisms.spectrum import NoisySpectrum
 from ..mechanisms.unseen import with_unseen
 from ..private_data import PrivateData, Public
 from ..records.machine import one_thread
+from .base import BasePrivatePCA
 from .dp_gauss import DPGaussMechanism
 from .iterative.iteration import Directions, chained, geometric, iterate, left_by
 from .iterative.subspace import MAX_ITER, SubspacePCA, release_along
@@ -129,25 +130,31 @@ class ResidualGaussMechanism:
             release = self._nested(gauss, data, radius=radius, typical_norm=length)
             return with_unseen(release, data.public, no_norms=not self.center and data.unseen)
         # 4. what DPGauss clips to; all of its matrix where no direction leads out of the span
-        clipping = _clipping(gauss, data, little)
-        if searches(data) and not clipping.clip.unseen:
-            data = data.near(clipping.median or clipping.clip.radius)
-        release = self._of_gram(k, little, gauss, data, clipping)
-        return with_unseen(release, data.public, no_norms=clipping.clip.unseen)
+        # where groups are few, it is close to their direction alone
+        entries, most = data.n_features * (data.n_features + 1) // 2, RESIDUAL.most_clipped
+        clip = (
+            clip_records(data, entries, data.remaining, most=most)
+            if little
+            else gauss.clipping(data, data.n)
+        )
+        if searches(data) and not clip.unseen:
+            data = data.near(clip.median or clip.radius)
+        release = self._of_gram(k, little, gauss, data, clip)
+        return with_unseen(release, data.public, no_norms=clip.unseen)
 
     def _of_gram(
-        self, k: int, little: bool, gauss: NoisyCovariance, data: PrivateData, clipping: Clipping
+        self, k: int, little: bool, gauss: NoisyCovariance, data: PrivateData, clip: Clip
     ) -> Release:
         """Spend what is left on a Gram matrix, and on corrections of it where they pay."""
         grouped = data.public.grouped
         if data.exact or k == data.n_features:
-            return self._matrix(gauss, data, clipping)
+            return self._matrix(gauss, data, clip)
         # 5. S: that matrix, for a part of the budget
         mu = self._left(data) * math.sqrt(RESIDUAL.first_matrix)
-        gram = release_gram(data, clipping.clip, clipping.constant, mu)
+        gram = release_gram(data, clip, mu)
         least = RESIDUAL.clear_others if grouped else RESIDUAL.clear_rows
         for step in range(self.n_iter):
-            seen = _Eigenspectrum(data, gram, k, clipping.clip, clipping.median)
+            seen = _Eigenspectrum(data, gram, k, clip)
             is_clear = seen.alignment >= least
             mu_radius, mu = self._costs(data, step)
             # 6. R: how long the records' products are, where corrections pay more than a matrix
@@ -158,7 +165,7 @@ class ResidualGaussMechanism:
                 break
             # 7. how far groups are from what S predicts: if they are near, a power iteration
             if grouped and seen.aligned:
-                R = seen.look.radius(seen.W, seen.prediction, mu_radius, mu, seen.bound)
+                R = seen.residuals.look(seen.W, seen.prediction, mu_radius, mu, seen.bound)[0]
                 if R / math.sqrt(seen.aligned) < RESIDUAL.better * seen.bound:
                     return self._iterated(seen, R, step)
             # 8. another matrix, which is averaged with S: in subspaces, in part, or the last one
@@ -167,8 +174,8 @@ class ResidualGaussMechanism:
             if step == self.n_iter - 1:
                 break
             mu = self._costs(data, step)[1]
-            gram = gram.averaged(release_gram(data, clipping.clip, clipping.constant, mu))
-        return self._matrix(gauss, data, clipping, gram)
+            gram = gram.averaged(release_gram(data, clip, mu))
+        return self._matrix(gauss, data, clip, gram)
 
     def _n_components(self, data: PrivateData) -> int:
         return data.n_features if self.n_components is None else self.n_components
@@ -197,7 +204,8 @@ class ResidualGaussMechanism:
             return bool(spectrum.alignments[k - 1] >= RESIDUAL.clear_others)
 
         def corrected(first: NoisyGram) -> Release:
-            seen = _Eigenspectrum(data, first, k, Clip(1.0, spherical=True), known["radius"])
+            clip = Clip(1.0, spherical=True, median=known["radius"])
+            seen = _Eigenspectrum(data, first, k, clip)
             mu_radius, mu = self._costs(data, 0)
             return self._corrected(seen, seen.cross.radius(seen.W, mu_radius, mu), mu, 0)
 
@@ -209,14 +217,14 @@ class ResidualGaussMechanism:
         self,
         gauss: NoisyCovariance,
         data: PrivateData,
-        clipping: Clipping,
+        clip: Clip,
         gram: NoisyGram | None = None,
     ) -> Release:
         """All that is left goes into a matrix; it shows the variances as well."""
         n_rows = gauss.rows(data) if self.variance_share else data.n
-        last = release_gram(data, clipping.clip, clipping.constant)
+        last = release_gram(data, clip)
         gram = last if gram is None else gram.averaged(last)
-        matrix = gauss.scatter(gram, data, clipping, n_rows)
+        matrix = gauss.scatter(gram, data, clip, n_rows)
         release = gauss.read(matrix, searches(data))
         return release if self.variance_share else replace(release, explained_variance=None)
 
@@ -259,7 +267,9 @@ class ResidualGaussMechanism:
             v += v0 * float(np.linalg.norm(W - (W @ old.T) @ old)) ** 2 / k
             if is_last:
                 break
-        unit, others = seen.unit_square, seen.spectrum.values[k:]
+        # what a squared length of 1 was before rows were scaled
+        unit = (seen.clip.median or 1.0) ** 2 if seen.clip.spherical else 1.0
+        others = seen.spectrum.values[k:]
         alignments = NoisySpectrum(np.append(values, others), math.sqrt(2 * v)).alignments[:k]
         found = Directions(W, unit * np.diag(values), unit**2 * v)
         core_variance = math.inf if seen.clip.spherical else seen.noise_sd**2
@@ -295,25 +305,17 @@ class _Eigenspectrum:
         Components.
     clip : Clip
         What every record was clipped to.
-    median : float or None
-        About the median distance, of rows that were scaled to norm 1.
     """
 
     start: PrivateData
     gram: NoisyGram
     k: int
     clip: Clip
-    median: float | None
 
     @property
     def bound(self) -> float:
         """What every record's term was clipped to."""
         return self.clip.radius**2
-
-    @property
-    def unit_square(self) -> float:
-        """What a squared length of 1 was before rows were scaled."""
-        return (self.median or 1.0) ** 2 if self.clip.spherical else 1.0
 
     @cached_property
     def _about_mean(self) -> tuple[np.ndarray, np.ndarray]:
@@ -380,7 +382,7 @@ class _Eigenspectrum:
         return CrossMean(self.data, self.bound, self.clip.spherical)
 
     @property
-    def look(self) -> BlockMean:
+    def residuals(self) -> BlockMean:
         """For one look at how far records are from a prediction."""
         return BlockMean(replace(self.data, typical_norm=self.clip.radius))
 
@@ -400,15 +402,6 @@ class _Eigenspectrum:
         """The matrix of records of norm 1 at most."""
         matrix, noise_sd = self.gram.matrix / self.bound, self.gram.noise_sd / self.bound
         return replace(self.gram, matrix=matrix, noise_sd=noise_sd)
-
-
-def _clipping(gauss: NoisyCovariance, data: PrivateData, little: bool) -> Clipping:
-    """What DPGauss clips to; where groups are few, close to their direction alone."""
-    if not little:
-        return gauss.clipping(data, data.n)
-    d = data.n_features
-    clip = clip_records(data, d * (d + 1) // 2, data.remaining, most=RESIDUAL.most_clipped)
-    return Clipping(clip, 0.0, None)
 
 
 @estimator
@@ -485,12 +478,7 @@ class ResidualGauss(SubspacePCA):
     """
 
     n_components: int | float | Literal["auto", "mle"] | None = parameter(  # type: ignore[assignment]
-        Interval(Integral, 1, None, closed="left"),
-        Interval(RealNotInt, 0, 1, closed="neither"),
-        StrOptions({"auto", "mle"}),
-        None,
-        default=None,
-        kw_only=False,
+        *BasePrivatePCA._parameter_constraints["n_components"], default=None, kw_only=False
     )
     learning_rate: float | Literal["auto"] = parameter(
         Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), default="auto"

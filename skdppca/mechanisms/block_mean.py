@@ -109,19 +109,8 @@ class BlockMean:
         """
         residual, rotation = self._residual(directions, prediction)
         if mu_radius or radius is None:
-            radius = self._radius(residual, mu, self.data.n, mu_radius, radius)
+            radius, _ = self._look(residual, mu, self.data.n, mu_radius, radius)
         return self._mean(residual, rotation, radius, mu)
-
-    def radius(
-        self,
-        directions: np.ndarray,
-        prediction: np.ndarray,
-        mu_radius: float,
-        mu: float,
-        last: float | None = None,
-    ) -> float:
-        """R alone, for a mean that is released at `mu`; the last one, if any, if none is seen."""
-        return self.look(directions, prediction, mu_radius, mu, last)[0]
 
     def look(
         self,
@@ -131,7 +120,10 @@ class BlockMean:
         mu: float,
         last: float | None = None,
     ) -> tuple[float, NormHistogram | None]:
-        """The same, and the histogram that it was read off, if it was."""
+        """R for a mean that is released at `mu`, and the histogram that it was read off, if any.
+
+        Where no norm is seen, R is the last one, if there is one.
+        """
         residual, _ = self._residual(directions, prediction)
         return self._look(residual, mu, self.data.n, mu_radius, last)
 
@@ -140,7 +132,7 @@ class BlockMean:
     ) -> Gradient:
         """The same with R found among other records; each part spends all it has."""
         residual, rotation = self._residual(directions, prediction)
-        radius = others._radius(residual, self.remaining, self.data.n, others.remaining, None)
+        radius, _ = others._look(residual, self.remaining, self.data.n, others.remaining, None)
         return self._mean(residual, rotation, radius, self.remaining)
 
     def norms(self, directions: np.ndarray, prediction: np.ndarray) -> ResidualNorms:
@@ -171,17 +163,6 @@ class BlockMean:
             return ResidualNorms(*where, prediction), rotation
         return ResidualNorms(*where, within, values), rotation
 
-    def _radius(
-        self,
-        residual: ResidualNorms,
-        mu: float,
-        n_mean: float,
-        mu_radius: float,
-        last: float | None,
-    ) -> float:
-        """R, found among these records, for a mean over `n_mean` that is released at `mu`."""
-        return self._look(residual, mu, n_mean, mu_radius, last)[0]
-
     def _look(
         self,
         residual: ResidualNorms,
@@ -190,6 +171,7 @@ class BlockMean:
         mu_radius: float,
         last: float | None,
     ) -> tuple[float, NormHistogram | None]:
+        """R, found among these records, for a mean over `n_mean` that is released at `mu`."""
         data, dim = self.data, residual.directions.size
         if data.norm_bound is not None and not data.exact:
             return data.norm_bound**2, None

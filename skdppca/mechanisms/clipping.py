@@ -70,12 +70,18 @@ class Clip:
         What it took of the records' second moments; None if no histogram tells.
     unseen : bool
         The noise hid how long the records are.
+    median : float or None
+        Of the distances from the centre, where rows are scaled to norm 1; None if not asked for.
+    constant : float
+        What every row is augmented with in a Gram matrix; 0 if that does not correct the centre.
     """
 
     radius: float
     spherical: bool = False
     factor: ClippingFactor | None = None
     unseen: bool = False
+    median: float | None = None
+    constant: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ class ExpectedNorms:
     longest: float = math.inf
 
 
-def excess_records(n: float, dim: int, mu: float, weight: float | None = None) -> float:
+def excess_records(n: float, dim: int, mu: float, weight: float = CLIPPING.noise_weight) -> float:
     """How many records to clip: more when the noise dominates, and at least 3 % of them.
 
     Parameters
@@ -109,7 +115,6 @@ def excess_records(n: float, dim: int, mu: float, weight: float | None = None) -
     weight : float, optional
         Of the noise against the clipping bias; by default that of `CLIPPING`.
     """
-    weight = CLIPPING.noise_weight if weight is None else weight
     return max(CLIPPING.least_clipped * n, weight * math.sqrt(dim) / mu)
 
 
@@ -123,21 +128,6 @@ def radius_share(data: PrivateData, usual: float, most: float) -> float:
     return radius_mu(data, data.fraction(usual), data.fraction(most))
 
 
-def clip_radius(
-    data: PrivateData,
-    measure: Measure,
-    dim: int,
-    mu: float,
-    mu_radius: float,
-    name: str,
-    weight: float | None = None,
-    most: float | None = None,
-    expected: ExpectedNorms = ExpectedNorms(),
-) -> float:
-    """A norm to clip records to, for a sum that is released at `mu`; see `find_radius`."""
-    return find_radius(data, measure, dim, mu, mu_radius, name, weight, most, expected)[0]
-
-
 def find_radius(
     data: PrivateData,
     measure: Measure,
@@ -145,8 +135,8 @@ def find_radius(
     mu: float,
     mu_radius: float,
     name: str,
-    weight: float | None = None,
-    most: float | None = None,
+    weight: float = CLIPPING.noise_weight,
+    most: float = CLIPPING.most_clipped,
     expected: ExpectedNorms = ExpectedNorms(),
 ) -> tuple[float, NormHistogram | None]:
     """A norm to clip records to, for a sum that is released at `mu`; infinite without noise.
@@ -170,7 +160,6 @@ def find_radius(
     """
     if data.exact or math.isinf(mu):
         return math.inf, None
-    most = CLIPPING.most_clipped if most is None else most
     excess = min(excess_records(data.n, dim, data.effective(mu), weight), most * data.n)
     found = norm_histogram(data, measure, mu_radius, name).up_to(expected.longest)
     if found.z <= HISTOGRAM.seen:
@@ -193,19 +182,19 @@ def with_typical_norm(data: PrivateData) -> PrivateData:
     return data if data.unseen else replace(data.near(found.median), typical_norm=found.median)
 
 
-def median_distance(data: PrivateData, mu: float) -> tuple[float, Clip]:
-    """Median distance of the records' (mean) rows from the centre; the expected one, if unseen.
+def median_distance(data: PrivateData, mu: float) -> Clip:
+    """Scale rows to norm 1, and ask for their median distance; the expected one, if unseen.
 
-    Also rows scaled to norm 1, with the mean of the squared distances over the median's square, if
-    they are seen.
+    The factor is the mean of the squared distances over the median's square, if they are seen.
     """
-    expected, clip = expected_norms(data), Clip(1.0, spherical=True)
+    expected = expected_norms(data)
     data, found = seen_norms(data, Distances(data.centre), mu, "median distance")
     found = found.up_to(expected.longest)
     if found.z <= HISTOGRAM.seen:
-        return expected.typical, replace(clip, unseen=data.typical_norm is None)
+        unseen = data.typical_norm is None
+        return Clip(1.0, spherical=True, unseen=unseen, median=expected.typical)
     factor = found.factor(found.median, data.n, spherical=True)
-    return found.median, replace(clip, factor=factor)
+    return Clip(1.0, spherical=True, factor=factor, median=found.median)
 
 
 def expected_norms(data: PrivateData) -> ExpectedNorms:
@@ -225,7 +214,11 @@ def expected_products(data: PrivateData, last: float | None) -> ExpectedNorms:
 
 
 def clip_records(
-    data: PrivateData, dim: int, mu: float, spherical: bool = False, most: float | None = None
+    data: PrivateData,
+    dim: int,
+    mu: float,
+    spherical: bool = False,
+    most: float = CLIPPING.most_clipped,
 ) -> Clip:
     """A clipping norm of the records about the centre, for a sum that is released at `mu`.
 
@@ -253,7 +246,7 @@ def clip_records(
     mu_radius = radius_share(data, CLIPPING.radius_share, largest)
     excess = excess_records(data.n, dim, data.effective(mu))
     if grouped:
-        excess = min(excess, (CLIPPING.most_clipped if most is None else most) * data.n)
+        excess = min(excess, most * data.n)
     elif excess >= data.n - _inside(data, mu_radius):
         return Clip(1.0, spherical=True)
     data, found = seen_norms(data, measure, mu_radius, name)
@@ -268,7 +261,7 @@ def clip_records(
 
 def group_bound(data: PrivateData, mu: float) -> float:
     """A private bound on the sizes of groups, which few exceed; infinite without noise."""
-    largest = clip_radius(data, RowCounts(), 1, mu, mu, "rows of a group")
+    largest, _ = find_radius(data, RowCounts(), 1, mu, mu, "rows of a group")
     return math.ceil(min(largest, MAX_ROWS)) if math.isfinite(largest) else math.inf
 
 

@@ -11,7 +11,7 @@ from ..private_data import PrivateData
 from ..statistics import CrossNorms, CrossSum
 from ..statistics.lemmas import ball_sum, psd_sum
 from ..statistics.products import LEAST_RADIUS
-from .clipping import CLIPPING, clip_radius, expected_products
+from .clipping import CLIPPING, expected_products, find_radius
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class CrossMean:
         if data.norm_bound is not None:
             return max(CROSS.longest * self.bound, LEAST_RADIUS)
         weight = CROSS.group_weight if data.public.grouped else CROSS.row_weight * k
-        return clip_radius(
+        return find_radius(
             data,
             self._norms(directions),
             k * (d - k),
@@ -78,7 +78,7 @@ class CrossMean:
             weight=weight,
             most=CLIPPING.most_clipped_unscaled,
             expected=expected_products(replace(data, typical_norm=math.sqrt(self.bound)), last),
-        )
+        )[0]
 
     def relative_noise(self, radius: float) -> float:
         """Noise of an entry over that of a Gram matrix off its diagonal, at the same cost."""

@@ -78,21 +78,17 @@ class NoisyGram:
         return moments - n * np.outer(mean, mean), mean
 
 
-def release_gram(
-    data: PrivateData, clip: Clip, constant: float = 0.0, mu: float | None = None
-) -> NoisyGram:
+def release_gram(data: PrivateData, clip: Clip, mu: float | None = None) -> NoisyGram:
     """The Gram matrix of the clipped records about their centre.
 
     Parameters
     ----------
-    constant : float
-        What every row is augmented with.
     mu : float, optional
         By default all that is left.
     """
-    gram = ClippedGram(data.centre, clip.radius, constant, data.public.grouped, clip.spherical)
+    gram = ClippedGram(data.centre, clip.radius, clip.constant, data.public.grouped, clip.spherical)
     answer = data.ask(gram, mu, "Gram matrix")
-    return NoisyGram(answer.value, constant, answer.noise_sd)
+    return NoisyGram(answer.value, clip.constant, answer.noise_sd)
 
 
 @dataclass(frozen=True)
@@ -107,24 +103,6 @@ class CovarianceConstants:
 
 
 COVARIANCE = CovarianceConstants()
-
-
-@dataclass(frozen=True)
-class Clipping:
-    """What records are clipped to, and augmented with.
-
-    Parameters
-    ----------
-    clip : Clip
-    constant : float
-        Of every row; 0 if the centre is not corrected.
-    median : float or None
-        Of the distances, where rows are scaled to norm 1.
-    """
-
-    clip: Clip
-    constant: float
-    median: float | None
 
 
 @dataclass(frozen=True)
@@ -160,7 +138,7 @@ class NoisyCovariance:
         self,
         gram: NoisyGram,
         data: PrivateData,
-        clipping: Clipping,
+        clip: Clip,
         n_rows: float,
         distance: float | None = None,
     ) -> NoisyScatter:
@@ -179,10 +157,10 @@ class NoisyCovariance:
         scatter, shift = gram.about_mean(n, data.present)
         if data.exact and not np.isfinite(scatter).all():
             raise ValueError("X holds values too large to be squared; scale it down")
-        clip, inflation = clipping.clip, noise_inflation(data.present)
-        corrected = self.center and clipping.median is None
+        inflation = noise_inflation(data.present)
+        corrected = self.center and clip.median is None
         mean_sd = gram.noise_sd / math.sqrt(2) / (gram.constant * n) if gram.constant else 0.0
-        known = clip.radius if clipping.median is None else clipping.median
+        known = clip.radius if clip.median is None else clip.median
         return NoisyScatter.of_cohort(
             scatter,
             gram.noise_sd * inflation,
@@ -194,7 +172,7 @@ class NoisyCovariance:
             units=np.ones(data.n_features),
             present=np.ones(data.n_features) if data.present is None else data.present,
             mean_variance=mean_sd**2 * inflation,
-            median=math.nan if clipping.median is None else clipping.median,
+            median=math.nan if clip.median is None else clip.median,
             factor=clip.factor,
         )
 
@@ -259,27 +237,24 @@ class NoisyCovariance:
         bound = group_bound(data, mu_size)
         return count_rows(data, bound, data.fraction(COVARIANCE.rows_share))
 
-    def clipping(self, data: PrivateData, n_rows: float) -> Clipping:
+    def clipping(self, data: PrivateData, n_rows: float) -> Clip:
         """What records are clipped to and augmented with, found privately."""
         d = data.n_features
         clip = clip_records(data, d * (d + 1) // 2, data.remaining, self.clip == "spherical")
-        median = None
         if clip.spherical:
             mu = radius_share(data, BUDGET.question_share, BUDGET.most_look_share)
-            median, clip = median_distance(data, mu)
-        return self.augmented(clip, median, data, n_rows)
+            clip = median_distance(data, mu)
+        return self.augmented(clip, data, n_rows)
 
-    def augmented(
-        self, clip: Clip, median: float | None, data: PrivateData, n_rows: float
-    ) -> Clipping:
+    def augmented(self, clip: Clip, data: PrivateData, n_rows: float) -> Clip:
         """What records are clipped to, and augmented with for that."""
         if not self.center:
-            return Clipping(clip, 0.0, median)
+            return clip
         if data.exact:
-            return Clipping(clip, float(data.public.grouped), median)
+            return replace(clip, constant=float(data.public.grouped))
         # a typical group's rows together weigh as much as one row would
         rows = math.sqrt(n_rows / data.n) if data.public.grouped else 1.0
-        return Clipping(clip, COVARIANCE.augmentation * clip.radius / rows, median)
+        return replace(clip, constant=COVARIANCE.augmentation * clip.radius / rows)
 
     def _count(self, gram: NoisyGram, data: PrivateData) -> float:
         """The number of rows: two counts of them, averaged by inverse variance."""

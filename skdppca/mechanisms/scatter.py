@@ -169,7 +169,8 @@ class NoisyScatter:
     @property
     def clip(self) -> Clip:
         """What records were clipped to."""
-        return Clip(self.radius, self.spherical, self.factor)
+        median = self.median if self.spherical else None
+        return Clip(self.radius, self.spherical, self.factor, median=median)
 
     @property
     def unit(self) -> float:

@@ -11,7 +11,7 @@ from scipy import sparse
 from ..decomposition import BasePrivatePCA
 from ..decomposition.validation import class_numbers
 from ..mechanisms.centre import rough_centre
-from ..mechanisms.clipping import clip_radius, expected_norms, with_typical_norm
+from ..mechanisms.clipping import expected_norms, find_radius, with_typical_norm
 from ..mechanisms.scales.private_scales import private_scales
 from ..neighbors import nearest_class
 from ..privacy import PrivacyFilter
@@ -153,7 +153,7 @@ def prepare_scorer(
     if radius is None:
         name = "clipping norm of the scores"
         spreads, mu_radius = Spreads(data.centre), data.remaining
-        radius = clip_radius(
+        radius, _ = find_radius(
             data, spreads, 1, mu_score, mu_radius, name, expected=expected_norms(data)
         )
     return Scorer(data, radius, mu_score, scale)

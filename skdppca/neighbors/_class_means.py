@@ -12,8 +12,8 @@ from ..mechanisms.base import BUDGET
 from ..mechanisms.centre import rough_centre
 from ..mechanisms.clipping import (
     CLIPPING,
-    clip_radius,
     expected_norms,
+    find_radius,
     radius_share,
     with_typical_norm,
 )
@@ -121,7 +121,7 @@ def class_means(
     size, radius = n_classes * (d + 1), data.norm_bound
     if radius is None:
         mu_radius = radius_share(data, CLIPPING.radius_share, CLIPPING.most_radius_share)
-        radius = clip_radius(
+        radius, _ = find_radius(
             data,
             Distances(data.centre),
             size,

@@ -105,7 +105,7 @@ class Fault:
 NOT_CLIPPED = (
     (products, "clip_weights", unclipped),
     (products, "clipping", unclipped),
-    (dp_power, "clip_radius", lambda *_, **__: RADIUS**2),
+    (dp_power, "find_radius", lambda *_, **__: (RADIUS**2, None)),
 )
 ITERATIVE = [*(name for name in CASES if name.startswith("KDP")), "ResidualGauss, correcting"]
 PAIRS = CASES["GDPPCA"]

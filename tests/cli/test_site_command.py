@@ -147,7 +147,7 @@ def test_what_a_site_cannot_connect_by_is_said_at_once(
 def test_a_folder_whose_key_the_study_lacks_is_not_set_up(init, study, tmp_path):
     replace(study[0], sites=study[0].sites | {"north": "ab" * 32}).write(tmp_path / "other.json")
     result = init(study=tmp_path / "other.json")
-    assert is_one_line_error(result) and "no site of the study has the public key" in result.err
+    assert_refused(result, "no site of the study has the public key")
     assert not (tmp_path / "north/site.json").exists()
 
 

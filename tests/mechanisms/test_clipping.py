@@ -11,11 +11,11 @@ from skdppca.mechanisms.clipping import (
     CLIPPING,
     Clip,
     ExpectedNorms,
-    clip_radius,
     clip_records,
     count_rows,
     expected_norms,
     expected_products,
+    find_radius,
     group_bound,
     median_distance,
     radius_share,
@@ -40,7 +40,8 @@ def beyond(rows, radius):
 def test_without_noise_nothing_is_clipped():
     data = private_data(ROWS, math.inf, n=20_000.0)
     assert clip_records(data, 15, math.inf) == Clip(math.inf)
-    assert clip_radius(data, Distances(np.zeros(5)), 15, math.inf, math.inf, "r") == math.inf
+    found = find_radius(data, Distances(np.zeros(5)), 15, math.inf, math.inf, "r")
+    assert found == (math.inf, None)
     assert radius_share(data, 0.02, 0.05) == math.inf
     assert with_typical_norm(data).typical_norm is None
     assert names(data) == []
@@ -61,7 +62,7 @@ def test_the_clipping_norm_leaves_out_a_few_records_at_one_question(scale, adjac
 def test_a_radius_lies_at_the_wanted_quantile(share):
     data = private_data(ROWS, 2.0, n=20_000.0)
     mu = 8 * math.sqrt(15) / (share * 20_000)
-    radius = clip_radius(data, Distances(np.zeros(5)), 15, mu, 0.2, "r")
+    radius, _ = find_radius(data, Distances(np.zeros(5)), 15, mu, 0.2, "r")
     # a cell's norms are taken to be spread evenly
     assert beyond(ROWS, radius) == pytest.approx(share, abs=0.06)
 
@@ -71,7 +72,7 @@ def test_norms_that_are_not_seen_are_what_is_expected():
     data = private_data(ROWS[:50], 0.1, n=50.0)
 
     def radius(*expected):
-        return clip_radius(data, Distances(np.zeros(5)), 15, 0.1, 0.01, "r", 1.0, 0.5, *expected)
+        return find_radius(data, Distances(np.zeros(5)), 15, 0.1, 0.01, "r", 1.0, 0.5, *expected)[0]
 
     assert radius() == LEAST_NORM
     assert radius(ExpectedNorms(7.0, 100.0)) == 7.0
@@ -94,12 +95,12 @@ def test_how_long_records_are_is_asked_once(told):
 def test_the_median_distance_is_that_of_the_rows_or_what_is_expected():
     data = private_data(ROWS, 1.0, n=20_000.0)
     exact = np.median(np.linalg.norm(ROWS, axis=1))
-    median, clip = median_distance(data, 0.2)
-    assert median == pytest.approx(exact, rel=0.1)
-    expected = np.mean(np.sum(ROWS**2, axis=1)) / median**2
+    clip = median_distance(data, 0.2)
+    assert clip.median == pytest.approx(exact, rel=0.1)
+    expected = np.mean(np.sum(ROWS**2, axis=1)) / clip.median**2
     assert clip.factor.value == pytest.approx(expected, rel=0.1)
     few = private_data(ROWS[:20], 1.0, n=20.0, typical_norm=7.0)
-    assert median_distance(few, 0.02) == (7.0, Clip(1.0, spherical=True))
+    assert median_distance(few, 0.02) == Clip(1.0, spherical=True, median=7.0)
 
 
 def test_a_public_bound_saves_the_question():

@@ -11,7 +11,7 @@ import pytest
 
 from skdppca import decomposition
 from skdppca.datasets import make_spiked
-from skdppca.mechanisms.clipping import CLIPPING, clip_radius, excess_records
+from skdppca.mechanisms.clipping import CLIPPING, excess_records, find_radius
 from skdppca.mechanisms.sampling import with_sample
 from skdppca.privacy import epsilon_of, mu_of
 from skdppca.records import Source
@@ -85,7 +85,7 @@ def test_in_memory_the_noise_is_what_its_price_needs(mu):
 def test_a_norm_is_clipped_to_for_the_noise_that_there_will_be(noisier):
     X = np.abs(np.random.default_rng(0).normal(size=(20_000, 1)))
     data = private_data(X, 100.0, n=20_000.0)
-    radius = clip_radius(data, Distances(np.zeros(1)), 40_000, 0.8, 50.0, "norm")
+    radius, _ = find_radius(data, Distances(np.zeros(1)), 40_000, 0.8, 50.0, "norm")
     beyond = excess_records(20_000.0, 40_000, 0.8 / FACTOR)
     assert beyond > CLIPPING.least_clipped * 20_000
     assert np.sum(X > radius) == pytest.approx(beyond, rel=0.03)

@@ -12,7 +12,7 @@ import numpy as np
 from ..._sklearn import Interval, StrOptions
 from ...linalg import decreasing_eigh, dense_fits, symmetric_from_upper
 from ...mechanisms.base import Release
-from ...mechanisms.clipping import Clip, clip_radius, expected_norms, radius_share
+from ...mechanisms.clipping import Clip, expected_norms, find_radius, radius_share
 from ...mechanisms.noisy_covariance import release_gram
 from ...privacy import (
     ApproximateEvent,
@@ -82,9 +82,9 @@ class GapMechanism(SubspaceMechanism):
         mu_radius = radius_share(data, SPAN.radius_share, SPAN.most_radius_share)
         spreads, dim = Spreads(data.centre), k * data.n_features
         name = "clipping norm"
-        return clip_radius(
+        return find_radius(
             data, spreads, dim, data.remaining, mu_radius, name, expected=expected_norms(data)
-        )
+        )[0]
 
 
 @dataclass(frozen=True)
