@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,10 @@ UNSEEN = (
     "the noise hides how long the records are, which is the scale of the variances; set a larger "
     "epsilon, or give more records"
 )
+
+
+# What every record is clipped to, in every subspace.
+SPHERE = Clip(1.0, spherical=True)
 
 
 def release_nested(
@@ -68,7 +72,7 @@ def release_nested(
     mu = math.sqrt(data.remaining**2 - mu_length**2) * (1 - 1e-12)
     wanted = int(n_components) if isinstance(n_components, Integral) else 1
     costs = sphere_costs(data, wanted, mu, radius, start)
-    first = start or first_sphere(data, costs)
+    first = start or release_gram(data, SPHERE, costs[1])
     found = nested_spheres(data, costs, first, radius, is_clear)
     if found is None:
         assert instead is not None
@@ -227,29 +231,13 @@ def subspaces(n_features: int, n_components: int, stages: int = SPHERES.many_sta
     return found
 
 
-class SphereCosts(NamedTuple):
-    """The dimensions of the subspaces, and what a matrix and a centre in each of them cost.
-
-    Parameters
-    ----------
-    dimensions : list of int
-        All features first.
-    gram, centre : float
-        As mu; 0 for no centres.
-    """
-
-    dimensions: list[int]
-    gram: float
-    centre: float
-
-
 def sphere_costs(
     data: PrivateData,
     n_components: int,
     mu: float,
     radius: float | None = None,
     start: NoisyGram | None = None,
-) -> SphereCosts:
+) -> tuple[list[int], float, float]:
     """How `nested_spheres` spends mu: decided by public numbers and the noisy n.
 
     Parameters
@@ -263,6 +251,13 @@ def sphere_costs(
         every subspace.
     start : NoisyGram, optional
         The first matrix, if there is one: it is not paid for here.
+
+    Returns
+    -------
+    dimensions : list of int
+        Of the subspaces, all features first.
+    gram, centre : float
+        What a matrix costs, and a centre; 0 for no centres. Together they cost no more than mu.
     """
     noise = psd_sum(1.0, data.public.adjacency)
     before = 0.0 if start is None else noise / start.noise_sd
@@ -270,19 +265,19 @@ def sphere_costs(
     few = _visible(data, in_all) >= SPHERES.very_little
     stages = SPHERES.few_stages if few else SPHERES.many_stages
     dimensions = subspaces(data.n_features, n_components, stages)
-    centred = radius is not None and not data.public.grouped
-    costs = _costs(data, mu, len(dimensions), centred, started=start is not None)
-    return SphereCosts(dimensions, *costs)
-
-
-def first_sphere(data: PrivateData, costs: SphereCosts) -> NoisyGram:
-    """The first matrix: of all features."""
-    return release_gram(data, Clip(1.0, spherical=True), mu=costs.gram)
+    share, mu, stages = 0.0, mu * (1 - 1e-12), len(dimensions)  # both are rounded
+    if radius is not None and not data.public.grouped and stages > 1:
+        moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
+        seen = data.effective(mu) * data.n / moved
+        share = max(SPHERES.centres / seen**2, SPHERES.least_centres)
+        share = min(share, SPHERES.most_centres)
+    gram = math.sqrt((1 - share) / max(stages - (start is not None), 1))
+    return dimensions, mu * gram, mu * math.sqrt(share / max(stages - 1, 1))
 
 
 def nested_spheres(
     data: PrivateData,
-    costs: SphereCosts,
+    costs: tuple[list[int], float, float],
     first: NoisyGram,
     radius: float | None = None,
     is_clear: Callable[[NoisySpectrum], bool] | None = None,
@@ -295,7 +290,7 @@ def nested_spheres(
     Proof. Every sum is a `ClippedGram` of sensitivity 1 (replace-one sqrt2), if the scores
     ``z = V (x - c)`` that it scales to norm 1 belong to their record alone. They do, to the bit. A
     score is an inner product whose terms are added in an order that follows from the number of
-    features alone (`records.Block.scores`): z is a function of x, V and c, and so are its norm and
+    features alone (`DenseRows.scores`): z is a function of x, V and c, and so are its norm and
     u. That other records come, go or move changes no bit of u, however small z is; with a product
     of matrices it would, and of a record that is orthogonal to V the direction u is made of nothing
     but such bits. ``z = 0``, and a z whose square underflows, give ``u = 0``. The rows of a group
@@ -303,7 +298,8 @@ def nested_spheres(
 
     Parameters
     ----------
-    costs : SphereCosts
+    costs : tuple
+        Of `sphere_costs`.
         What the matrices after the first one cost, and the centres.
     first : NoisyGram
         The first matrix, of records of norm 1 at most; it was paid for.
@@ -324,7 +320,7 @@ def nested_spheres(
     square, shorter, kept = (radius or 1.0) ** 2, 1.0, np.ones(dimensions[-1])
     for t, p in enumerate(dimensions):
         # 2. G: the noisy sum of u u^T; S: its mean with what was known of it, by precision
-        gram = release_gram(scores, Clip(1.0, spherical=True), mu=mu_gram) if t else first
+        gram = release_gram(scores, SPHERE, mu_gram) if t else first
         new = gram.noise_sd**-2
         S *= precision
         S += new * gram.matrix
@@ -381,20 +377,6 @@ def _visible(data: PrivateData, mu: float) -> float:
     """
     seen = data.n * share_present(data.present) ** 2
     return mu * seen / (psd_sum(1.0, data.public.adjacency) * data.n_features)
-
-
-def _costs(
-    data: PrivateData, mu: float, stages: int, centred: bool, started: bool
-) -> tuple[float, float]:
-    """What a matrix costs, and a centre; 0 for no centres. Together they cost no more than mu."""
-    share, mu = 0.0, mu * (1 - 1e-12)  # both are rounded
-    if centred and stages > 1:
-        moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
-        seen = data.effective(mu) * data.n / moved
-        share = max(SPHERES.centres / seen**2, SPHERES.least_centres)
-        share = min(share, SPHERES.most_centres)
-    gram = math.sqrt((1 - share) / max(stages - started, 1))
-    return mu * gram, mu * math.sqrt(share / max(stages - 1, 1))
 
 
 def _kept(spectrum: NoisySpectrum, q: int) -> np.ndarray:
