@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -50,9 +50,6 @@ from .validation import (
     check_vector,
     warn_of_labels,
 )
-
-if TYPE_CHECKING:
-    from .joining import Joining
 
 # Per feature: a query's share of mu, some thousandths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-24
@@ -218,13 +215,6 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     # So that metadata routing brings them to `fit`.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
 
-    # What a call of `partial_fit` goes on from, a `Joining`; of the copy that it fits.
-    _joining: ClassVar[Any] = None
-
-    # Whether no rows are valid, too, as those of a cohort that nobody came to: an error would tell
-    # that, for nothing. Of the copy that a fit is of.
-    _may_be_empty: ClassVar[bool] = False
-
     # What of the records the method asks for besides sums over them.
     _beyond_sums: ClassVar[str] = ""
 
@@ -298,27 +288,13 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         warn_of_noise(self)
         return self
 
-    def _released(
-        self,
-        open_table: Callable[[Self], Table],
-        join: Callable[[Any], Joining] | None = None,
-    ) -> dict[str, Any]:
-        """What a fit stores; nobody else holds this estimator.
-
-        Parameters
-        ----------
-        open_table : callable
-        join : callable, optional
-            What of an earlier fit this one goes on from.
-        """
+    def _released(self, open_table: Callable[[Self], Table]) -> dict[str, Any]:
+        """What a fit stores; nobody else holds this estimator."""
         # 1. validate, whatever scikit-learn is told to skip
         self._validate_params()
         make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        joining = None if join is None else join(self)
-        self.__dict__["_joining"] = joining
-        self.__dict__["_may_be_empty"] = bool(joining) and not self._counts_publicly
-        table = open_table(self)
+        table, joining = open_table(self), self._joining
         check_names(vars(self).get("feature_names_in_", ()))
         warn_of_labels(vars(self).get("feature_names_in_", ()))
         d = table.n_features
@@ -365,19 +341,16 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
             dtype = np.float32 if table.is_single else np.float64
 
             def results(found: Release) -> Results:
-                return Results(
+                own = Results(
                     attributes=cast(self._attributes(found, d), dtype) | _matrix(found.matrix),
                     details=self._details(found, public) | source.details(),
                     besides=validated,
                 )
+                return own if joining is None else joining.completed(terms, found, own)
 
             # 3. charge, compute, report, record
-            if joining is None:
-                return release(terms, source, mechanism.run, results)
-            terms, complete = joining.joined(terms)
-            return release(
-                terms, source, mechanism.run, lambda found: complete(found, results(found))
-            )
+            stated = terms if joining is None else joining.joined(terms)
+            return release(stated, source, mechanism.run, results)
 
     def _check_parameters(self, n_features: int) -> None:
         if isinstance(self.n_components, int | np.integer) and self.n_components > n_features:
@@ -411,10 +384,6 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         """What of the records a fit asks for besides sums over them; empty if nothing."""
         if self._scales_privately and math.isinf(self.epsilon):
             return "the values of every feature, as scale='private' with epsilon=inf does"
-        return self._looks_at(public)
-
-    def _looks_at(self, public: Public) -> str:
-        """What of the records the method asks for besides sums over them; empty if nothing."""
         return self._beyond_sums
 
     def _check_noise(self, event: PrivacyEvent, n_features: int) -> None:
@@ -456,6 +425,11 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
     def _counts_publicly(self) -> bool:
         """Whether the notion of neighbours makes the number of records public."""
         return self.adjacency == "replace-one" or math.isinf(self.epsilon)
+
+    @property
+    def _may_be_empty(self) -> bool:
+        """Accept no rows of a cohort that nobody came to: an error would reveal it."""
+        return self._joining is not None and not self._counts_publicly
 
     def _noise(self) -> NoiseSource:
         calls = 0 if self._joining is None else len(self._joining.fits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -26,7 +26,7 @@ from ..privacy.pricing import epsilon_of_event, is_affordable
 from ..private_data import Public
 from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters
 from .base import BasePrivatePCA, feature_names_of
-from .fitted import MATRIX
+from .fitted import MATRIX, matrix_of
 from .noise_only import warn_of_noise
 from .parameters import estimator
 from .tables import opened
@@ -82,8 +82,8 @@ class Joining:
             return cls()
         report = fitted["privacy_"]
         _check_joinable(report)
-        arrays = {key: value for key, value in fitted.items() if key.startswith(MATRIX)}
-        if not arrays:
+        before = matrix_of(pca)
+        if before is None:
             if is_grown(report.details):
                 raise ValueError(
                     "the matrix of the cohorts before is not there any more, so nothing can be "
@@ -99,9 +99,6 @@ class Joining:
                 stacklevel=level_of_user(),
             )
             return cls()
-        before = NoisyScatter.from_arrays(
-            {key.removeprefix(MATRIX).removesuffix("_"): value for key, value in arrays.items()}
-        )
         fits = _fits(report, fitted)
         for account in accounts_of(pca.accountant):
             receipts = [one for fit in fits for one in receipts_of(fit)]
@@ -158,10 +155,8 @@ class Joining:
         if earlier is not None and names is not None and named and list(earlier) != list(names):
             raise ValueError(_other_names(earlier, names))
 
-    def joined(
-        self, own: ReleaseTerms
-    ) -> tuple[ReleaseTerms, Callable[[Release, Results], Results]]:
-        """The terms of the release of all cohorts, and what completes its results.
+    def joined(self, own: ReleaseTerms) -> ReleaseTerms:
+        """The terms of the release of all cohorts.
 
         It is as private as for the person who was charged most (see `cost_to_most`). What the
         report cannot hold fails here, before the charge.
@@ -172,34 +167,30 @@ class Joining:
             Of this cohort alone.
         """
         canonical(jsonable(self._details(own, 1.0, 0.0, 1.0)))
-        terms = own
-        if self.report is not None:
-            epsilon, delta = self._stated(own)
-            reasons = tuple(r for r in self.report.not_private if r not in own.why_not_private)
-            terms = replace(
-                own,
-                epsilon=epsilon,
-                delta=delta,
-                not_private=(*own.not_private, *reasons),
-                feature_names=own.feature_names or self.report.feature_names,
-            )
+        if self.report is None:
+            return own
+        epsilon, delta = self._stated(own)
+        reasons = tuple(r for r in self.report.not_private if r not in own.why_not_private)
+        return replace(
+            own,
+            epsilon=epsilon,
+            delta=delta,
+            not_private=(*own.not_private, *reasons),
+            feature_names=own.feature_names or self.report.feature_names,
+        )
 
-        def completed(found: Release, stored: Results) -> Results:
-            details = dict(stored.details)
-            cohort = details.pop("cohort", (found.n_samples, None, 1.0))
-            return replace(
-                stored,
-                attributes=stored.attributes | {"n_samples_seen_": found.n_samples},
-                details=details | self._details(own, *cohort),
-                besides=self._names() | stored.besides,
-            )
-
-        return terms, completed
-
-    def _names(self) -> dict[str, np.ndarray]:
-        """The names of the columns before, for rows that have none."""
-        names = None if self.report is None else self.report.feature_names
-        return {} if names is None else {"feature_names_in_": np.array(names, dtype=object)}
+    def completed(self, own: ReleaseTerms, found: Release, stored: Results) -> Results:
+        """Add to the results of a cohort what is released of all of them."""
+        details = dict(stored.details)
+        cohort = details.pop("cohort", (found.n_samples, None, 1.0))
+        names = None if self.report is None else self.report.feature_names  # rows may have none
+        before = {} if names is None else {"feature_names_in_": np.array(names, dtype=object)}
+        return replace(
+            stored,
+            attributes=stored.attributes | {"n_samples_seen_": found.n_samples},
+            details=details | self._details(own, *cohort),
+            besides=before | stored.besides,
+        )
 
     def _details(
         self, own: ReleaseTerms, n_samples: float, drift: float | None, kept: float
@@ -327,7 +318,9 @@ class JoinsCohorts(BasePrivatePCA):
         def released(pca: Self) -> dict[str, Any]:
             if accountant is not None:
                 pca.accountant = accountant
-            return pca._released(open_table, Joining.of)
+            pca._validate_params()
+            pca._joining = Joining.of(pca)
+            return pca._released(open_table)
 
         fit_promised(self, released)
         warn_of_noise(self)

@@ -25,20 +25,8 @@ from .parameters import estimator, parameter
 MANY_SPARSE_FEATURES = 2000
 
 # What every method is given as it is; what it costs, and whom, is settled by PrivatePCA.
-SHARED = (
-    "n_components",
-    "epsilon",
-    "delta",
-    "adjacency",
-    "unit",
-    "norm_bound",
-    "center",
-    "mean",
-    "scale",
-    "whiten",
-    "missing",
-)
-
+SETTLED = {"accountant", "random_state", "n_jobs", "verbose"}
+SHARED = BasePrivatePCA._parameter_constraints.keys() - SETTLED
 
 # The method whose matrices can be joined.
 JOINED = "DPGauss"
@@ -263,7 +251,7 @@ class PrivatePCA(JoinsCohorts):
             ours |= for_heavy_tails(name, grouped=public.grouped)
         chosen = METHODS[name].estimator(**shared, **{**ours, **given})
         chosen._validate_params()
-        chosen.__dict__["_joining"] = self._joining
+        chosen._joining = self._joining
         return make_plain(chosen)
 
     @property
@@ -276,8 +264,8 @@ class PrivatePCA(JoinsCohorts):
         assert isinstance(chosen, JoinsCohorts)
         return chosen._joined(public, event, before)
 
-    def _looks_at(self, public: Public) -> str:
-        return self._chosen(public)._looks_at(public)
+    def _beyond(self, public: Public) -> str:
+        return self._chosen(public)._beyond(public)
 
     def _details(self, release: Release, public: Public) -> dict[str, Any]:
         method, why = self._choice(public)
