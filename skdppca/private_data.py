@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from .noise import GaussianQuery, LaplaceQuery, NoiseSource
 from .privacy import PrivacyFilter
 from .privacy.units import check_unit
 from .records import Records, Source, Step, precision_of
-from .records.machine import one_pool
 from .statistics import (
     Count,
     MeanRows,
@@ -146,15 +144,6 @@ class PrivateData:
     def remaining(self) -> float:
         """The mu that is not spent yet."""
         return self.budget.remaining
-
-    @contextmanager
-    def in_silence(self) -> Iterator[None]:
-        """No warning tells of numbers in it, whatever the caller asked for, and few threads spin.
-
-        All questions of a release are asked in it; see `one_pool` for the threads.
-        """
-        with np.errstate(all="ignore"), one_pool(self.n_features):
-            yield
 
     def fraction(self, fraction: float) -> float:
         """The mu whose square is `fraction` of the square of the whole budget's."""

@@ -38,6 +38,7 @@ from .privacy.fit_report import check_price, jsonable
 from .privacy.privacy_filter import Query, untold
 from .private_data import PrivateData, Public
 from .records import Source
+from .records.machine import one_pool
 
 E = TypeVar("E", bound=BaseEstimator)
 T = TypeVar("T")
@@ -201,9 +202,14 @@ def release(
     )
     if terms.norm_bound is not None:
         data = data.near(terms.norm_bound)
-    with data.in_silence():
+    # no warning tells of numbers, whatever the caller asked for, and few threads spin
+    with np.errstate(all="ignore"), one_pool(data.n_features):
         found = results(run(data))
     # 3. report
+    asked = data.budget.queries if is_whole else ()
+    spendings = tuple(
+        Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part) for q in asked
+    )
     report = PrivacyReport(
         method=found.method or terms.method,
         epsilon=terms.epsilon,
@@ -212,7 +218,7 @@ def release(
         unit=terms.unit,
         event=terms.event,
         not_private=terms.why_not_private,
-        spendings=_spendings(data.budget) if is_whole else (),
+        spendings=spendings,
         receipts=receipts,
         details=found.details,
         parameters=terms.parameters,
@@ -373,13 +379,6 @@ def _public(name: str, value: Any) -> Any:
     if name.rpartition("__")[2] == "random_state":
         return None if value is None else "seeded"
     return jsonable(value)
-
-
-def _spendings(budget: PrivacyFilter) -> tuple[Spending, ...]:
-    """What a report says of the queries that were answered."""
-    return tuple(
-        Spending(q.name, q.mu, q.widened_sensitivity, q.noise_sd, q.part) for q in budget.queries
-    )
 
 
 def hashes(stored: Mapping[str, Any]) -> tuple[Released, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import secrets
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,12 +105,14 @@ def apply_lazily(estimator: FittedPCA, method: str, X: Any) -> Any:
         Its name; row by row.
     X : dask array or dask DataFrame
     """
-    X, of_rows = as_dask_rows(X), _OfRows.by(estimator, method)
+    X, of_rows = as_dask_rows(X), partial(_of_rows, _without_account(estimator), method)
     like = of_rows(made_up_row(X))  # also checks names and types
     if is_frame(X):
         import pandas as pd
 
-        shown = X.map_partitions(of_rows.frame, meta=pd.DataFrame(np.atleast_2d(like)[:0]))
+        shown = X.map_partitions(
+            partial(_as_frame, of_rows), meta=pd.DataFrame(np.atleast_2d(like)[:0])
+        )
         out = shown.to_dask_array(meta=np.atleast_2d(like)[:0])
         return out if like.ndim == 2 else out[:, 0]
     return X.map_blocks(
@@ -122,33 +125,28 @@ def apply_lazily(estimator: FittedPCA, method: str, X: Any) -> Any:
     )
 
 
-@dataclass(frozen=True)
-class _OfRows:
-    """A method of a fitted estimator, for blocks of rows that may be empty."""
+def _without_account(estimator: FittedPCA) -> FittedPCA:
+    """The estimator as it goes to the workers: its accountant works in one process.
 
-    estimator: FittedPCA
-    method: str
+    It has one thread: dask has threads of its own.
+    """
+    light: Any = copy.copy(estimator)
+    for name in HERE:
+        light.__dict__.pop(name, None)
+    light.accountant, light.n_jobs = None, 1
+    return light
 
-    @classmethod
-    def by(cls, estimator: FittedPCA, method: str) -> _OfRows:
-        """It goes without its accountant, which works in one process.
 
-        It has one thread: dask has threads of its own.
-        """
-        light: Any = copy.copy(estimator)
-        for name in HERE:
-            light.__dict__.pop(name, None)
-        light.accountant, light.n_jobs = None, 1
-        return cls(light, method)
+def _of_rows(estimator: FittedPCA, method: str, rows: Any) -> np.ndarray:
+    """What a method gives for a block of rows, which may be empty."""
+    if rows.shape[0]:
+        return np.asarray(getattr(estimator, method)(rows))
+    return np.asarray(getattr(estimator, method)(np.zeros((1, rows.shape[1]))))[:0]
 
-    def __call__(self, rows: Any) -> np.ndarray:
-        if rows.shape[0]:
-            return np.asarray(getattr(self.estimator, self.method)(rows))
-        return np.asarray(getattr(self.estimator, self.method)(np.zeros((1, rows.shape[1]))))[:0]
 
-    def frame(self, rows: Any) -> Any:
-        """The same as a data frame."""
-        import pandas as pd
+def _as_frame(of_rows: Callable[[Any], np.ndarray], rows: Any) -> Any:
+    """The same as a data frame."""
+    import pandas as pd
 
-        out = self(rows)
-        return pd.DataFrame(out[:, None] if out.ndim == 1 else out)
+    out = of_rows(rows)
+    return pd.DataFrame(out[:, None] if out.ndim == 1 else out)

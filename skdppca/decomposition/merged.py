@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import combinations
 from typing import Any, Literal, NoReturn
 
@@ -15,7 +15,7 @@ from .._sklearn import NamedOnce
 from ..linalg import decreasing_eigh, fix_signs
 from ..mechanisms.missing import without_empty
 from ..mechanisms.noisy_covariance import NoisyCovariance
-from ..mechanisms.scatter import NoisyScatter, merged_scatter
+from ..mechanisms.scatter import NoisyScatter
 from ..privacy import PrivacyReport
 from ..privacy.parts import (
     MOST_PARTS,
@@ -173,11 +173,13 @@ def merged(given: Sequence[Given], disjoint: bool, n_components: int | None) -> 
     total = bound(reports, disjoint)
     matrices = [one.matrix for one in given if one.matrix is not None]
     whole = len(matrices) == len(given)
-    combined = (
+    attributes, details = (
         _of_matrices(given, matrices, n_components)
         if whole
         else _of_projectors(given, n_components)
     )
+    dtype = np.result_type(*(one.fitted.components_ for one in given)).type
+    attributes, how = cast(attributes, dtype), "matrices" if whole else "projectors"
     parts = [MergedPart(one.report, one.n_records) for one in given]
     pca = MergedPCA(
         scale=reports[0].parameters["scale"],
@@ -196,17 +198,17 @@ def merged(given: Sequence[Given], disjoint: bool, n_components: int | None) -> 
             "center": reports[0].parameters["center"],
             **public_parameters({"scale": pca.scale, "missing": pca.missing, "whiten": pca.whiten}),
         },
-        details={"merged": combined.how, **described(parts, disjoint), **combined.details},
-        released=hashes(combined.attributes),
+        details={"merged": how, **described(parts, disjoint), **details},
+        released=hashes(attributes),
         feature_names=given[0].names,
         software=versions(),
     )
-    d = len(combined.attributes["mean_"])
     arrays = tuple(one.arrays for one in given)
-    besides: dict[str, Any] = {"n_features_in_": d, "parts_": arrays, "privacy_": report}
+    besides: dict[str, Any] = {"parts_": arrays, "privacy_": report}
+    besides["n_features_in_"] = len(attributes["mean_"])
     if given[0].names is not None:
         besides["feature_names_in_"] = np.array(given[0].names, dtype=object)
-    store(pca, combined.attributes | besides)
+    store(pca, attributes | besides)
     return read_only(pca)
 
 
@@ -265,28 +267,9 @@ def _quoted(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-@dataclass(frozen=True)
-class Combined:
-    """What the parts say together.
-
-    Parameters
-    ----------
-    how : {"matrices", "projectors"}
-        What of them was merged.
-    attributes : dict
-        Of the merged PCA.
-    details : dict
-        For the report.
-    """
-
-    how: str
-    attributes: dict[str, Any]
-    details: dict[str, Any]
-
-
 def _of_matrices(
     given: Sequence[Given], matrices: Sequence[NoisyScatter], n_components: int | None
-) -> Combined:
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Merge the parts' noisy matrices by the matched filter, and read the sum as any matrix."""
     told, d = [one.report.parameters for one in given], len(matrices[0].mean)
     if n_components is not None and n_components > d:
@@ -294,7 +277,7 @@ def _of_matrices(
             f"n_components={n_components} is more than the {d} features; give at most {d}"
         )
     k = n_components or min(len(one.fitted.components_) for one in given)
-    scale, matrix = told[0]["scale"], merged_scatter(*matrices)
+    scale, matrix = told[0]["scale"], reduce(NoisyScatter.merged, matrices)
     covariance = NoisyCovariance(k, "auto", bool(told[0]["center"]), isinstance(scale, str))
     release = covariance.read(matrix, searched=all(one["norm_bound"] is None for one in told))
     if isinstance(scale, str):
@@ -304,10 +287,12 @@ def _of_matrices(
     if any(one["missing"] == "mean" for one in told):
         details = details | {"present": matrix.present}
         release = without_empty(matrix.present == 0, release, matrix.mean)
-    return Combined("matrices", cast(attributes_of(release, d, scale), _dtype(given)), details)
+    return attributes_of(release, d, scale), details
 
 
-def _of_projectors(given: Sequence[Given], n_components: int | None) -> Combined:
+def _of_projectors(
+    given: Sequence[Given], n_components: int | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Average the parts' projectors, each with the same weight, and their models.
 
     The first `k` components of a part span a space, and the mean of the projectors on these spaces
@@ -358,12 +343,7 @@ def _of_projectors(given: Sequence[Given], n_components: int | None) -> Combined
     attributes["mean_"] = shares @ np.stack([fit.mean_ for fit in fits])
     if isinstance(given[0].report.parameters["scale"], str):
         attributes["scale_"] = np.exp(shares @ np.log([fit.scale_ for fit in fits]))
-    return Combined("projectors", cast(attributes, _dtype(given)), details)
-
-
-def _dtype(given: Sequence[Given]) -> type:
-    """The precision of the parts, float64 if one has it."""
-    return np.result_type(*(one.fitted.components_ for one in given)).type
+    return attributes, details
 
 
 def _shares(given: Sequence[Given]) -> np.ndarray:

@@ -28,7 +28,11 @@ def warn_of_steps_before(estimator: Any) -> None:
         steps = [] if pipeline is step else getattr(pipeline, "steps", [])
         place = _place(step, [one for _, one in steps])
         if place is not None:
-            learned = _learned(steps[:place]) + learned
+            learned = [
+                f"{name} ({type(one).__name__})"
+                for name, one in steps[:place]
+                if learns(one) and not hasattr(one, "privacy_")
+            ] + learned
             step = pipeline
     if not learned:
         return
@@ -49,14 +53,6 @@ def _place(step: Any, steps: list[Any]) -> int | None:
     same = [i for i, one in enumerate(steps) if one is step]
     alike = [i for i, one in enumerate(steps) if type(one) is type(step)]
     return same[0] if same else alike[0] if len(alike) == 1 else None
-
-
-def _learned(steps: list[tuple[str, Any]]) -> list[str]:
-    return [
-        f"{name} ({type(one).__name__})"
-        for name, one in steps
-        if learns(one) and not hasattr(one, "privacy_")
-    ]
 
 
 def does_nothing(step: Any) -> bool:

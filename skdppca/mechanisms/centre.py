@@ -19,7 +19,6 @@ from .missing import noise_inflation
 from .norm_histogram import (
     HISTOGRAM,
     LEAST_NORM,
-    NormHistogram,
     histogram_mu,
     norm_histogram,
     seen_norms,
@@ -251,7 +250,8 @@ def _centred(
                 if better.is_noise:
                     return Centred(start.near(radius), None)
             estimate, shortest = better, radius
-            distances = _distances(estimate.data, mu).near(radius)
+            moved = estimate.data
+            distances = norm_histogram(moved, Distances(moved.centre), mu, DISTANCES).near(radius)
             spent += (mu / budget) ** 2
             seen = distances.z > HISTOGRAM.next_seen
             if seen:
@@ -340,10 +340,6 @@ class _Estimate:
 def _present(data: PrivateData) -> np.ndarray | float:
     """The share of every feature's entries that are there."""
     return 1.0 if data.present is None else data.present
-
-
-def _distances(data: PrivateData, mu: float) -> NormHistogram:
-    return norm_histogram(data, Distances(data.centre), mu, DISTANCES)
 
 
 def _look_mu(data: PrivateData, budget: float, certain: float) -> float:

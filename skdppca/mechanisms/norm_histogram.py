@@ -271,10 +271,8 @@ def norm_histogram(
         Public or released; by default `edges_of` the measure.
     """
     edges = edges_of(data, measure) if edges is None else edges
-    answer, share = (
-        data.of_sample.ask(MeasureHistogram(measure, edges), mu, name),
-        data.sample_share,
-    )
+    answer = data.of_sample.ask(MeasureHistogram(measure, edges), mu, name)
+    share = data.sample_share
     return NormHistogram(answer.value / share, edges, answer.noise_sd / share, 0, len(edges) - 1)
 
 

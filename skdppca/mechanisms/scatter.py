@@ -385,14 +385,6 @@ class NoisyScatter:
         return apart if exact or near else np.zeros_like(apart)
 
 
-def merged_scatter(*matrices: NoisyScatter) -> NoisyScatter:
-    """The matrix of all records of several, none of which has a person of another."""
-    first, *others = matrices
-    for other in others:
-        first = first.merged(other)
-    return first
-
-
 def _possible(
     arrays: Mapping[str, np.ndarray], numbers: Mapping[str, float], factor: list[float]
 ) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from skdppca import DPGauss
 from skdppca.decomposition.base import MATRIX
 from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms.clipping_factor import ClippingFactor
-from skdppca.mechanisms.scatter import NUMBERS, NoisyScatter, merged_scatter
+from skdppca.mechanisms.scatter import NUMBERS, NoisyScatter
 
 D = 5
 G = np.random.default_rng(0)
@@ -50,7 +51,7 @@ def assert_same(one, other):
 def test_without_noise_unequal_cohorts_are_the_joint_matrix():
     parts = [of(ROWS[:100]), of(ROWS[100:350] + 3.0), of(ROWS[350:])]
     joint = np.vstack([ROWS[:100], ROWS[100:350] + 3.0, ROWS[350:]])
-    merged = merged_scatter(*parts)
+    merged = reduce(NoisyScatter.merged, parts)
     assert np.allclose(merged.scatter, of(joint).scatter, rtol=1e-12)
     assert np.allclose(merged.mean, joint.mean(axis=0), rtol=1e-12)
     assert merged.n_rows == len(joint)
@@ -58,7 +59,7 @@ def test_without_noise_unequal_cohorts_are_the_joint_matrix():
 
 def test_equal_cohorts_have_the_noise_of_their_sum():
     parts = [of(ROWS, 40.0, 20.0, noise) for noise in noises(4, 40.0)]
-    merged = merged_scatter(*parts)
+    merged = reduce(NoisyScatter.merged, parts)
     assert np.allclose(merged.scatter, sum(part.scatter for part in parts), rtol=1e-3)
     assert math.isclose(merged.noise_sd, 80.0, rel_tol=1e-3)
 
@@ -69,7 +70,7 @@ def test_the_order_of_cohorts_does_not_matter():
         of(ROWS[:n] + 0.1 * n, 30.0, radius, noise)
         for n, radius, noise in zip(sizes, (18.0, 20.0, 25.0), noises(3, 30.0), strict=True)
     ]
-    one, other = merged_scatter(*parts), merged_scatter(*parts[::-1])
+    one, other = reduce(NoisyScatter.merged, parts), reduce(NoisyScatter.merged, parts[::-1])
     near = [part for part in parts if part.radius == 20.0]
     assert near
     assert math.isclose(one.weight, other.weight)
@@ -81,7 +82,7 @@ def test_the_order_of_cohorts_does_not_matter():
 def test_means_are_pooled_if_they_are_near(moved):
     step = np.array([moved * 20.0, 0, 0, 0, 0])
     parts = of(ROWS, 0.1, 20.0), of(ROWS + step, 0.1, 20.0)
-    pooled = merged_scatter(*parts).scatter - sum(part.scatter for part in parts)
+    pooled = reduce(NoisyScatter.merged, parts).scatter - sum(part.scatter for part in parts)
     expected = len(ROWS) / 2 * np.outer(step, step) if moved < 1 / 8 else 0.0
     assert np.allclose(pooled, expected, atol=1e-6 * len(ROWS) * 400)
 

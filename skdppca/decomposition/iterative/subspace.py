@@ -28,14 +28,16 @@ from .iteration import ITERATION, Directions
 
 
 @dataclass(frozen=True)
-class TurnedConstants:
-    """How alignments are read off the steps."""
+class SubspaceConstants:
+    """How alignments are read off; round numbers."""
 
     # Halvings of the bracket of an eigenvalue: all digits of it.
     halvings: int = 60
+    # Sds of its noise that are subtracted from a variance for a lower bound on it.
+    sure: float = 2.0
 
 
-TURNED = TurnedConstants()
+SUBSPACE = SubspaceConstants()
 
 
 def alignments_of_moves(
@@ -173,7 +175,7 @@ class _Steps:
         """
         beyond = np.maximum(seen - self.rest, 0.0)
         low, high = self.rest + beyond, self.rest + self.n_features * beyond
-        for _ in range(TURNED.halvings):
+        for _ in range(SUBSPACE.halvings):
             middle = (low + high) / 2
             too_high = middle - self.rest > beyond * (1 + self.lost(middle))
             low, high = np.where(too_high, low, middle), np.where(too_high, middle, high)
@@ -203,19 +205,6 @@ def _turned(gaps: np.ndarray, noise_sd: float) -> np.ndarray:
 # the noise of each of them stays on the grid.
 MAX_ITER = 1000
 LEAST_STEP_MU = 2.0**-19
-
-
-@dataclass(frozen=True)
-class SubspaceConstants:
-    """What goes beside the directions; round numbers."""
-
-    # Sds of its noise that are subtracted from a variance for a lower bound on it.
-    sure: float = 2.0
-
-
-SUBSPACE = SubspaceConstants()
-
-# Besides what finds the directions; with absent entries, products are of scaled features.
 
 
 @dataclass(frozen=True)

@@ -171,13 +171,13 @@ def span_sensitivity(
         Relative error of the norms by which records were clipped.
     """
     records = (1 if adjacency == "add-remove" else 2) * count(adjacency) * (1 + norm_error) ** 2
-    m = min(k, n_features - k)
+    m, rotation = min(k, n_features - k), 0.0 if k == 1 else ROTATION_ERROR * k**1.5
     return SpanSensitivity(
         step=records + 4 * error + 2 * gap_error,
         reach=records + 4 * math.sqrt(m) * error,
         blur=gap_error,
         cap=math.sqrt(2 * m),
-        rounding=2 * _rotation_error(k) + 4 * k * n_features * UNIT_ROUNDOFF,
+        rounding=2 * rotation + 4 * k * n_features * UNIT_ROUNDOFF,
     )
 
 
@@ -315,10 +315,6 @@ def rotation_mu(k: int) -> float:
 def as_directions(rows: np.ndarray) -> np.ndarray:
     """Orthonormal rows of the same span."""
     return linalg.qr(rows.T, mode="economic", check_finite=False)[0].T
-
-
-def _rotation_error(k: int) -> float:
-    return 0.0 if k == 1 else ROTATION_ERROR * k**1.5
 
 
 # Relative error of the noise's scale, for which every entry pays.

@@ -101,19 +101,11 @@ class Intervals:
     looks: np.ndarray
 
     @classmethod
-    def unseen(
-        cls,
-        which: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        others: np.ndarray,
-        variance: np.ndarray,
-        level: np.ndarray,
-    ) -> Intervals:
-        """Before any look."""
+    def unseen(cls, which: np.ndarray, **known: np.ndarray) -> Intervals:
+        """Before any look; the other fields as in the constructor."""
         d = len(which)
-        looks = np.zeros((d, N_CELLS)), np.full(d, np.inf), np.zeros(d, int)
-        return cls(which, low, high, others, variance, level, *looks)
+        counts, looks = np.zeros((d, N_CELLS)), np.zeros(d, int)
+        return cls(which=which, counts=counts, sd=np.full(d, np.inf), looks=looks, **known)
 
     @property
     def even(self) -> np.ndarray:
@@ -145,7 +137,8 @@ def far_from_zero(octaves: CellCounts) -> Intervals:
     """The features of which two octaves hold nearly all values; see `read_octaves`."""
     d = len(octaves.n)
     nothing, whole = np.zeros(d), np.full(d, float(N_CELLS))
-    every = Intervals.unseen(np.arange(d), nothing, whole, nothing, nothing, np.full(d, -1))
+    where = {"low": nothing, "high": whole, "others": nothing, "variance": nothing}
+    every = Intervals.unseen(np.arange(d), **where, level=np.full(d, -1))
     pair, _, closer, again = _narrowed(every, octaves, EDGES, OCTAVE_PAIRS)
     return pair.of(closer | again)
 
