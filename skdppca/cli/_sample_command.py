@@ -91,7 +91,7 @@ class SampleCommand(Command):
         print(f"Drawn from release {report.release_id}")
         print(f"Kept: {KEPT}.\nNot kept: {NOT_KEPT}.")
         print(report.guarantee())
-        if found.status in ("private", "open", "uncharged"):
+        if found.status in ("private", "unchecked", "open", "uncharged"):
             print("Drawing rows is not charged: they are computed from the release alone.")
         else:
             print("\n".join(advice(found.document)))

@@ -23,8 +23,9 @@ class VerifyCommand(Command):
 
     Parameters
     ----------
-    ledger : Path or None
-        The ledger to compare with: it must hold the charge and the release.
+    ledger : list of Path
+        A ledger to compare with: it must hold the charge and the release. It can be given several
+        times.
     head : str or None
         The head of the ledger that you noted when you got the release: 64 hexadecimal digits, which
         `skdppca fit` prints last.
@@ -39,7 +40,7 @@ class VerifyCommand(Command):
     """
 
     directory: Path = argument(metavar="DIR")
-    ledger: Path | None = option(metavar="FILE")
+    ledger: list[Path] = option(action="append", default=[], metavar="FILE")
     head: str | None = option(metavar="HEX")
     signer: Path | None = option(metavar="KEY")
     allow: list[str] = option(
@@ -50,8 +51,8 @@ class VerifyCommand(Command):
     def run(self) -> int:
         """Print the answers; return the exit status."""
         check_directory(self.directory)
-        if self.ledger is not None:
-            check_there(self.ledger)
+        for ledger in self.ledger:
+            check_there(ledger)
         found = verify(self.directory, ledger=self.ledger, head=self.head, signer=self.signer)
         print(convert(found, VerifyDocument, from_attributes=True) if self.json else found)
         return 0 if found.status in ("private", *self.allow) else 1

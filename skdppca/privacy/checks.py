@@ -29,6 +29,9 @@ Question = Literal["files", "ledger", "outside"]
 
 MAX_QUOTED = 300
 
+# Kinds of findings for which nothing is wrong with what was given.
+UNCHARGED, MISSING = "uncharged", "not given"
+
 # Two machines may differ in the last digits of what they compute again: by a search for a root, or
 # by sums. All else of the results is copied.
 TOLERANCE = 1e-6
@@ -65,14 +68,14 @@ class Evidence:
     release_id : str
         As it is stated.
     arrays : mapping of str to array or number, or None
-    chain : Chain or None
-        The ledger's rows.
+    chains : sequence of Chain
+        The rows of the ledgers that were given, each of another account.
     """
 
     report: PrivacyReport
     release_id: str
     arrays: Mapping[str, Any] | None = None
-    chain: Chain | None = None
+    chains: Sequence[Chain] = ()
 
 
 def unreadable(why: Exception) -> Finding:
@@ -87,15 +90,16 @@ def differing(one: Evidence) -> Iterator[Finding]:
         yield from (Finding("files", what, says) for says in differs(one))
     if one.arrays is not None:
         yield from (Finding("files", "arrays", says) for says in _wrong_arrays(one))
-    if one.chain is not None:
-        yield from (Finding("ledger", "ledger", says) for says in _wrong_rows(one, one.chain))
+    if one.chains:
+        chains = {chain.terms.accountant: chain for chain in one.chains}
+        yield from (Finding("ledger", what, says) for what, says in _wrong_rows(one, chains))
 
 
 def verify_report(
     report: PrivacyReport | Mapping[str, Any] | str,
     *,
     arrays: Mapping[str, Any] | None = None,
-    ledger: BaseAccountant | Statement | None = None,
+    ledger: BaseAccountant | Statement | Sequence[BaseAccountant | Statement] = (),
 ) -> list[Finding]:
     """Check a report, and whatever is given with it.
 
@@ -106,10 +110,10 @@ def verify_report(
     arrays : mapping of str to array or number, optional
         What was published with it, by the names of the fitted attributes without the underscore at
         their end. ``feature_names`` are compared with the report's, if it has any.
-    ledger : PrivacyLedger, PrivacyAccountant or Statement, optional
-        Which must have all of the report's charges on it, one at least, and their release. If
-        several accounts paid, check the report with each of them. Every row of a ledger is read and
-        verified anew. Those of a statement were verified when it was made.
+    ledger : PrivacyLedger, PrivacyAccountant, Statement, or list of these, optional
+        Which must have all of the report's charges on them, one at least, and their releases. Every
+        row of a ledger is read and verified anew. Those of a statement were verified when it was
+        made.
 
     Returns
     -------
@@ -147,8 +151,9 @@ def verify_report(
         read = PrivacyReport.from_dict(content)
     except (TypeError, ValueError) as error:
         return [unreadable(error)]
-    chain = None if ledger is None else anew(ledger).chain
-    return list(differing(Evidence(read, content["release_id"], arrays, chain)))
+    ledgers = [ledger] if isinstance(ledger, BaseAccountant | Statement) else ledger
+    chains = [anew(one).chain for one in ledgers]
+    return list(differing(Evidence(read, content["release_id"], arrays, chains)))
 
 
 def anew(ledger: BaseAccountant | Statement) -> Statement:
@@ -395,29 +400,29 @@ def _wrong_arrays(one: Evidence) -> Iterator[str]:
 # The report and a ledger.
 
 
-def _wrong_rows(one: Evidence, chain: Chain) -> Iterator[str]:
-    """Yield what this ledger lacks of the charges on it; there must be one."""
+def _wrong_rows(one: Evidence, chains: Mapping[str, Chain]) -> Iterator[tuple[str, str]]:
+    """Yield what the ledgers lack of a release's charges, each with its kind."""
     parts = [part.report for part in _parts(one)]
     reports = [(f"part {number}: ", report) for number, report in enumerate(parts, start=1)]
-    here, elsewhere = False, ""
     for whose, report in reports or [("", one.report)]:
         for fit, receipts, release_id in _charges(report):
             if not receipts:
-                here = True
-                yield f"{whose}{fit}{_uncharged(report)}"
+                what, says = _uncharged(report)
+                yield what, f"{whose}{fit}{says}"
             for receipt in receipts:
-                if receipt.accountant != chain.terms.accountant:
-                    elsewhere = elsewhere or chain.lacks([receipt]) or ""
-                    continue  # of another ledger, which must be given to check it
-                here = True
+                chain = chains.get(receipt.accountant)
+                if chain is None:
+                    yield (
+                        MISSING,
+                        f"{whose}{fit}it was charged to the ledger {receipt.accountant[:16]}, "
+                        "which was not given; give that one, too",
+                    )
+                    continue
                 wrong = _wrong_row(receipt, release_id, chain)
                 if not (wrong or fit):
                     wrong = _wrong_quote(report, receipt, chain)
                 if wrong:
-                    yield f"{whose}{fit}{wrong}"
-    if not here:
-        elsewhere = f"{elsewhere}; give the ledger that was charged" if elsewhere else elsewhere
-        yield elsewhere if not parts else "none of its parts was charged to this ledger"
+                    yield "ledger", f"{whose}{fit}{wrong}"
 
 
 def _charges(report: PrivacyReport) -> Iterator[tuple[str, Sequence[Receipt], str]]:
@@ -428,14 +433,14 @@ def _charges(report: PrivacyReport) -> Iterator[tuple[str, Sequence[Receipt], st
     yield "", report.receipts, report.release_id
 
 
-def _uncharged(report: PrivacyReport) -> str:
+def _uncharged(report: PrivacyReport) -> tuple[str, str]:
     """Say that no ledger was charged, or which ones were."""
     if "sites" in report.details:
-        return (
+        return MISSING, (
             "each site charged its own ledger, so this report quotes no row; see whether "
             f"`skdppca ledger show` names the release {report.release_id[:16]}"
         )
-    return "no ledger was charged for this release"
+    return UNCHARGED, "no ledger was charged for this release"
 
 
 def _wrong_row(receipt: Receipt, release_id: str, chain: Chain) -> str | None:

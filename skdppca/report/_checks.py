@@ -5,7 +5,7 @@ A report may be made up, and a file anything: nothing here fails because of what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..privacy import Finding, PrivacyReport, Statement
+from ..privacy.chain import Chain
 from ..privacy.checks import Evidence, differences, differing, unreadable
+from ..privacy.grown import all_receipts
 from ..privacy.parts import accounts_charged, is_merged, paid_by, parts_of
 from ..privacy.storage import MAX_LENGTH
 from ._contents import (
@@ -35,15 +37,16 @@ from ._contents import (
 )
 from ._document import read
 from ._facts import account, findings_of, guarantee
+from ._sections import claim
 from ._signature import wrong_signature
 from ._subject import Subject, merged_again, rebuilt
 
 NO_ARCHIVE = "is missing, or is not an archive that holds arrays of a fit only"
 NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
 
-# What two machines may differ in when they merge the same parts: the last digits of the arrays, by
-# the largest entry, and of what the report says of them.
-TOLERANCE = 1e-6
+# What two machines may differ in when they merge the same parts: the last digits, and those that
+# cancel out in sums of larger numbers.
+TOLERANCE, CANCELLED = 1e-6, 1e-12
 
 # Letters of a version, at most.
 LONGEST_VERSION = 60
@@ -60,19 +63,20 @@ class Compared:
         self,
         path: Path,
         whole: bool,
-        statement: Statement | None,
+        statements: Sequence[Statement],
         head: str | None,
         signer: Path | None,
     ) -> None:
         self.path, self.whole = path, whole
-        self.statement, self.head, self.signer = statement, head, signer
+        self.head, self.signer = head, signer
+        self.chains = {one.chain.terms.accountant: one.chain for one in statements}
         text = _text(path / REPORT if whole else path)
         self.document: Mapping[str, Any] = {}
         self.reports: tuple[PrivacyReport, ...] = ()
         self.unread: Exception | None = None
         try:
             self.document, self.reports = read(text)
-        except (TypeError, ValueError, RecursionError) as error:
+        except (TypeError, ValueError, RecursionError, ArithmeticError) as error:
             self.unread = error
         self.paid: list[PrivacyReport] = []
         with suppress(TypeError, ValueError):  # parts that are made up, which a check says
@@ -104,18 +108,33 @@ def _text(path: Path) -> str:
         ) from None
 
 
-def findings(release: Compared) -> Iterator[Finding]:
-    """Yield all that differs, as far as there is something to compare by."""
+def findings(release: Compared) -> list[Finding]:
+    """Return all that differs, as far as there is something to compare by."""
+    found: list[Finding] = []
+    try:
+        found.extend(_findings(release))
+        if release.reports and not any(one.question == "files" for one in found):
+            claim(release.document)
+    except ImportError:
+        raise
+    except Exception:  # of values that no release has
+        found.append(Finding("files", "schema", "it holds values that cannot be checked"))
+    if release.signer is not None:
+        found += [Finding("outside", "signature", one) for one in _wrong_signer(release)]
+    return found
+
+
+def _findings(release: Compared) -> Iterator[Finding]:
     if release.unread is not None:
         yield unreadable(release.unread)
     if release.whole:
         yield from (Finding("files", "files", one) for one in _wrong_files(release))
-    statement, reports = release.statement, release.reports
-    charged = bool(reports) and statement is not None
+    reports = release.reports
+    charged = bool(reports and release.chains)
     for place, report in enumerate(reports):
         stated = release.document["fits"][place]["release_id"]
-        chain = None if statement is None else statement.chain
-        for finding in differing(Evidence(report, stated, release.arrays[place], chain)):
+        chains = list(release.chains.values())
+        for finding in differing(Evidence(report, stated, release.arrays[place], chains)):
             charged = charged and finding.question != "ledger"
             yield finding
     if reports:
@@ -128,8 +147,6 @@ def findings(release: Compared) -> Iterator[Finding]:
         yield from (Finding("ledger", "totals", one) for one in _wrong_totals(release))
     if reports and release.head is not None:
         yield from (Finding("outside", "head", one) for one in _wrong_head(release))
-    if release.signer is not None:
-        yield from (Finding("outside", "signature", one) for one in _wrong_signer(release))
 
 
 # Do the files belong together?
@@ -193,6 +210,8 @@ def _wrong_parts(subject: Subject) -> Iterator[str]:
     """Yield which parts have other arrays than their reports describe."""
     for number, part in enumerate(parts_of(subject.report)):
         arrays = subject.parts[number] if number < len(subject.parts) else {}
+        if "feature_names" in arrays:
+            yield f"part {number + 1}: feature_names is not in the report"
         for finding in differing(Evidence(part.report, part.report.release_id, arrays)):
             yield f"part {number + 1}: {finding.says}"
     if len(subject.parts) > len(parts_of(subject.report)):
@@ -204,9 +223,11 @@ def _wrong_merge(subject: Subject) -> Iterator[str]:
     stated, computed = (_described(one.report) for one in (subject, again))
     yield from differences("merge", stated, computed)
     for name, array in again.arrays.items():
-        largest = float(np.max(np.abs(array), initial=0.0))
-        theirs = subject.arrays[name]
-        if not np.allclose(array, theirs, rtol=0.0, atol=TOLERANCE * largest, equal_nan=True):
+        # an axis is compared by its length, and any other number by itself
+        within = (0.0, TOLERANCE) if name == "components" else (TOLERANCE, 0.0)
+        theirs, most = subject.arrays[name], float(np.max(np.abs(array), initial=0.0))
+        near = np.allclose(theirs, array, within[0], within[1] + CANCELLED * most)
+        if not (near and np.isfinite(theirs).all()):
             yield f"they do not give the {name} of the release"
 
 
@@ -214,7 +235,10 @@ def _described(report: PrivacyReport) -> dict[str, Any]:
     """Return what a report says, without the hashes of its arrays and the versions, all short."""
     core = report.core()
     released = [{**one, "sha256": ""} for one in core["released"]]
-    software = {name: str(text)[LONGEST_VERSION:] for name, text in core["software"].items()}
+    software = {
+        name: text[LONGEST_VERSION:] if isinstance(text, str) else text
+        for name, text in core["software"].items()
+    }
     return {**core, "released": released, "software": software}
 
 
@@ -248,49 +272,54 @@ def _wrong_files(release: Compared) -> Iterator[str]:
 
 
 def _wrong_totals(release: Compared) -> Iterator[str]:
-    stated, statement = release.document["ledger"], release.statement
-    assert statement is not None
-    own = statement.chain.terms.accountant
+    """Yield what the stated totals of one of the ledgers are not."""
+    stated = release.document["ledger"]
     paying = {account for one in release.paid for account in accounts_charged(one)}
-    if (stated is None or stated["accountant"] != own) and len(paying) > 1:
-        return  # it states the totals of one ledger at most
-    if stated is None and all(is_merged(report.details) for report in release.reports):
-        return
     if stated is None:
-        yield (
-            "it does not state the totals of the ledger; ask the person who holds the ledger to "
-            "write the report again"
-        )
+        if len(paying) == 1 and not any(is_merged(one.details) for one in release.reports):
+            yield (
+                "it does not state the totals of the ledger; ask the person who holds the ledger "
+                "to write the report again"
+            )
         return
-    rows, last = stated["rows"], _last_row(release, own)
-    if not last <= rows <= len(statement.chain.rows):
+    if stated["accountant"] not in paying:
+        yield "its totals are those of a ledger that was not charged for it"
+        return
+    chain = release.chains[stated["accountant"]]
+    rows, last = stated["rows"], _last_row(release, chain)
+    if not last <= rows <= len(chain.rows):
         yield f"its totals are those of row {rows} of the ledger, but its release is in row {last}"
         return
-    computed = account(Statement(statement.chain.until(rows)), release.reports)
+    computed = account(Statement(chain.until(rows)), release.reports)
     yield from differences("ledger", stated, computed)
 
 
-def _last_row(release: Compared, account: str) -> int:
-    """Return the last row of an account that records one of these releases or their parts."""
-    recorded = [row for one in release.paid for row in one.releases if row.accountant == account]
-    return max((row.row for row in recorded), default=0)
+def _last_row(release: Compared, chain: Chain) -> int:
+    """Return the last row of a ledger that records one of these releases or their parts."""
+    charges = {
+        receipt.row
+        for one in release.paid
+        for receipt in all_receipts(one.details, one.receipts)
+        if receipt.accountant == chain.terms.accountant
+    }
+    return max((row.row for row in chain.releases if row.charge in charges), default=0)
 
 
 # Does someone outside vouch?
 
 
 def _wrong_head(release: Compared) -> Iterator[str]:
-    assert release.statement is not None
-    rows = release.statement.chain
-    row = next((row for row in range(len(rows.rows) + 1) if rows.head(row) == release.head), None)
-    last = _last_row(release, rows.terms.accountant)
-    if row is None:
-        yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
-    elif row < last:
-        yield (
-            f"it is the head of row {row}, before the release in row {last}, so it cannot show "
-            "that release"
-        )
+    for chain in release.chains.values():
+        for row in range(len(chain.rows) + 1):
+            if chain.head(row) == release.head:
+                last = _last_row(release, chain)
+                if row < last:
+                    yield (
+                        f"it is the head of row {row}, before the release in row {last}, so it "
+                        "cannot show that release"
+                    )
+                return
+    yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
 
 
 def _wrong_signer(release: Compared) -> Iterator[str]:

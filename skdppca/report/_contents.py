@@ -56,6 +56,12 @@ MOST_LISTED = 2**14
 OVERHEAD = 1024
 NUMBERS = re.compile("bool|u?int(8|16|32|64)|float(16|32|64)")
 
+# Readers of the headers of arrays, by the version of their format.
+HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
 # A spreadsheet may run a cell that begins so as a formula, also in full width (OWASP, "CSV
 # Injection"). A quote before it makes it text.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -179,12 +185,34 @@ def read_arrays(path: Path) -> dict[str, np.ndarray] | None:
     with suppress(Exception):
         content = read_file(path, MOST_BYTES)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            names = archive.namelist()
-            unpacked = sum(one.file_size for one in archive.infolist())
-        if len({*names}) == len(names) and unpacked <= len(content):
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                return dict(arrays)
+            members = archive.infolist()
+            if sum(one.file_size for one in members) > len(content):
+                return None
+            arrays = {one.filename: _array(archive.read(one)) for one in members}
+        named = len(arrays) == len(members) and all(name.endswith(".npy") for name in arrays)
+        if named and content.startswith(b"PK"):
+            return {name.removesuffix(".npy"): array for name, array in arrays.items()}
     return None
+
+
+def _array(content: bytes) -> np.ndarray:
+    """Return the array of a member of an archive, which is all of the member.
+
+    Raises
+    ------
+    Exception
+        If it is no array of numbers, or of names.
+    """
+    file = io.BytesIO(content)
+    read_header = HEADERS[np.lib.format.read_magic(file)]
+    shape, by_column, dtype = read_header(file)
+    numbers = file.read()
+    if dtype.kind not in "biufU" or len(numbers) != prod(shape) * dtype.itemsize or not numbers:
+        raise ValueError("it holds something else, or nothing")
+    array = np.frombuffer(numbers, dtype).reshape(shape, order="F" if by_column else "C").copy()
+    if dtype.kind == "U" and not (array.ndim == 1 and array.tolist()):  # which fails for no text
+        raise ValueError("it holds no names")
+    return array
 
 
 def read_parts(path: Path) -> tuple[dict[str, np.ndarray], ...]:
@@ -215,5 +243,6 @@ def hashes_in(folder: Path) -> dict[str, str] | None:
 def hash_of_file(path: Path) -> str:
     """Return the SHA-256 of a file, hexadecimal; "" if it cannot be read."""
     with suppress(OSError), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        if path.stat().st_size <= MOST_BYTES:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     return ""

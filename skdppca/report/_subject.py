@@ -158,9 +158,13 @@ def merged_again(subject: Subject) -> Subject:
     Exception
         If they are not arrays that such parts release.
     """
-    report, names = subject.report, subject.report.feature_names
+    report = subject.report
     given = [
-        Given(rebuilt(part.report, dict(arrays), subject.names).fitted, f"part {number}", names)
+        Given(
+            rebuilt(part.report, dict(arrays), subject.names).fitted,
+            f"part {number}",
+            part.report.feature_names or report.feature_names,
+        )
         for number, (part, arrays) in enumerate(
             zip(parts_of(report), subject.parts, strict=True), start=1
         )

@@ -13,22 +13,22 @@ from shlex import quote
 from typing import Any, Literal, cast, get_args
 
 from .._text import printable
-from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Receipt, Statement
-from ..privacy.checks import Question, anew
+from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
+from ..privacy.checks import MISSING, UNCHARGED, Question, anew
 from ..privacy.grown import all_receipts
-from ..privacy.parts import is_merged, paid_by
+from ..privacy.parts import accounts_charged, is_merged
 from ._checks import Compared, findings
 from ._contents import FILES, PAGE, SIGNATURE, SUMS
 from ._directory import instead_of
 from ._sections import claim, status_of, words
 from ._subject import Subject
 
-Status = Literal["private", "open", "uncharged", "not-as-stated", "not-private", "differs"]
+Ledger = BaseAccountant | Statement | str | PathLike[str]
+Status = Literal[
+    "private", "unchecked", "open", "uncharged", "not-as-stated", "not-private", "differs"
+]
 
 ODD = "is a link, a pipe or a folder, not a file that skdppca wrote: remove it"
-
-# What the ledger's check says of a release, or of a part of one, without a charge.
-UNCHARGED = "no ledger was charged for this release"
 
 NOT_REACHED = "Not reached, because the report cannot be read."
 
@@ -73,13 +73,18 @@ class Verification:
 
     @property
     def status(self) -> Status:
-        """The state of the release: a private one agrees, is as stated, and charged an account."""
-        if any(not one.says.endswith(UNCHARGED) for one in self.findings):
+        """The state of the release: a private one agrees with all ledgers that it charged."""
+        kinds = {one.what for one in self.findings}
+        if not self.reports or kinds - {UNCHARGED, MISSING}:
             return "differs"
         status = status_of(self.document)
-        if self.findings and status not in ("not-private", "not-as-stated"):
+        if status == "not-private":
+            return "not-private"
+        if UNCHARGED in kinds or status == "uncharged":
             return "uncharged"
-        return "private" if status in ("merged", "sites") else cast(Status, status)
+        if status == "not-as-stated" or (status == "open" and not kinds):
+            return cast(Status, status)
+        return "private" if "ledger" in self.asked and not kinds else "unchecked"
 
     def __str__(self) -> str:
         readable = self.reports and not any(one.question == "files" for one in self.findings)
@@ -98,15 +103,18 @@ class Verification:
         """What follows from it, for who must decide."""
         if self.agrees:
             return str(words().NEVER_CHECKED)
-        if all(one.says.endswith(UNCHARGED) for one in self.findings):
+        kinds = {one.what for one in self.findings}
+        if kinds == {UNCHARGED}:
             return str(words().CHARGED_LATER)
+        if kinds == {MISSING}:
+            return str(words().OTHER_LEDGERS)
         return str(words().NOT_TO_PUBLISH)
 
 
 def verify(
     directory: str | PathLike[str],
     *,
-    ledger: BaseAccountant | Statement | str | PathLike[str] | None = None,
+    ledger: Ledger | Sequence[Ledger] = (),
     head: str | None = None,
     signer: str | PathLike[str] | None = None,
 ) -> Verification:
@@ -123,8 +131,8 @@ def verify(
     directory : str or path-like
         What `ReleaseReport.write` or ``skdppca fit --out`` wrote; or a ``report.json`` alone, whose
         files are not checked then.
-    ledger : PrivacyLedger, PrivacyAccountant, Statement, str or path-like, optional
-        The ledger that must hold the charges and the releases. It is read once.
+    ledger : PrivacyLedger, PrivacyAccountant, Statement, str, path-like, or list, optional
+        The ledgers that must hold the charges and the releases. Each is read once.
     head : str, optional
         A head of the ledger, 64 hexadecimal digits, that its owner could not change: from an
         earlier report, an e-mail, a notary.
@@ -166,7 +174,8 @@ def verify(
     path = Path(directory)
     _check_there(path)
     whole = path.is_dir()
-    if head is not None and ledger is None:
+    ledgers = [*ledger] if isinstance(ledger, list | tuple) else [cast(Ledger, ledger)]
+    if head is not None and not ledgers:
         raise ValueError("head needs a ledger to compare with; pass ledger=...")
     head = None if head is None else head.strip().lower()
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
@@ -179,16 +188,15 @@ def verify(
         wrong = tuple(Finding("files", "files", f"{name} {ODD}") for name in odd)
         return Verification((), wrong, ("files",))
     release = Compared(
-        path, whole, _statement(ledger), head, None if signer is None else Path(signer)
+        path, whole, list(map(_statement, ledgers)), head, None if signer is None else Path(signer)
     )
     found = tuple(findings(release))
     outside = signer is not None or (head is not None and release.reports)
-    there = (True, release.reports and release.statement is not None, outside)
+    there = (True, release.reports and release.chains, outside)
     asked = tuple(compress(get_args(Question), there))
-    sound = not any(one.question == "files" for one in found)
     notes: dict[Question, str] = {
         "files": _on_files(release),
-        "ledger": _on_ledger(release, sound),
+        "ledger": _on_ledger(release),
         "outside": _on_outside(release),
     }
     listed = release.listed or {}
@@ -206,10 +214,10 @@ def _odd_files(path: Path) -> list[str]:
     )
 
 
-def _statement(ledger: BaseAccountant | Statement | str | PathLike[str] | None) -> Statement | None:
+def _statement(ledger: Ledger) -> Statement:
     """What a ledger holds, all of it verified at this moment."""
-    if ledger is None or isinstance(ledger, BaseAccountant | Statement):
-        return None if ledger is None else anew(ledger)
+    if isinstance(ledger, BaseAccountant | Statement):
+        return anew(ledger)
     return PrivacyLedger(ledger).statement()  # which reads and verifies every row when it is opened
 
 
@@ -247,8 +255,9 @@ def _on_files(release: Compared) -> str:
         return "Only the report was checked. To check the files, give the directory."
     notes = []
     if release.reports and release.listed is not None:
-        ledger = release.document["ledger"] is not None and release.statement is None
-        alone = [PAGE, *_alone(release), *["the ledger's totals"] * ledger]
+        stated = release.document["ledger"]
+        totals = stated is not None and stated["accountant"] not in release.chains
+        alone = [PAGE, *_alone(release), *["the ledger's totals"] * totals]
         notes.append(f"Only the hashes in {SUMS} confirm {', '.join(alone)}.")
     if release.signer is None and (release.path / SIGNATURE).exists():
         notes.append(f"{SIGNATURE} was not checked. To check it, give --signer KEY.")
@@ -257,54 +266,41 @@ def _on_files(release: Compared) -> str:
 
 def _alone(release: Compared) -> list[str]:
     """Return what follows neither from the arrays nor from what a ledger records."""
-    steps = ["the steps of a Pipeline"] if release.document["steps"] else []
-    alone = ["the title", *steps, "what was declared"]
-    if any(report.feature_names is None for report in release.reports):
+    alone = ["the title", "the steps of a Pipeline", "the shape of images", "what was declared"]
+    if any(is_merged(report.details) for report in release.reports):
+        alone.append("that parts are disjoint")
+    if any(report.feature_names is None for report in release.paid):
         alone.append("the features' names")
     return alone
 
 
-def _on_ledger(release: Compared, sound: bool) -> str:
-    statement, reports = release.statement, release.reports
-    receipts = _receipts(reports) if sound else []
-    merged = any(is_merged(report.details) for report in reports)
-    if statement is None:
+def _on_ledger(release: Compared) -> str:
+    reports, chains = release.reports, release.chains
+    if not chains:
         if any("sites" in report.details for report in reports):
             return "Not checked. `skdppca ledger show FILE` at each site should name this release."
-        if merged:
-            return "Not checked. To check the charge of a part, give --ledger FILE of that part."
-        if not all(report.receipts for report in reports):
+        if not any(accounts_charged(report) for report in release.paid):
             return "There is nothing to check, because no ledger was charged."
-        return "Not checked. To check the charge, give --ledger FILE."
+        return "Not checked. To check the charges, give each ledger: --ledger FILE."
     if not reports:
         return NOT_REACHED
-    own = statement.chain.terms.accountant
-    here = [what for what, one in receipts if one.accountant == own]
-    note = f"It holds the charge of {', '.join(here)}. " if merged and here else ""
-    note += "Not checked: who wrote the ledger."
+    note = "Not checked: who wrote the ledger."
     if release.head is None and release.signer is None:
         note += " To find out, ask for its head or a signature through another channel."
-    others = [
-        f"{what} (ledger {one.accountant[:8]})" for what, one in receipts if one.accountant != own
+    ours = {
+        (receipt.accountant, receipt.row)
+        for report in release.paid
+        for receipt in all_receipts(report.details, report.receipts)
+    }
+    seeded = [
+        one.row
+        for chain in chains.values()
+        for one in chain.receipts
+        if one.seeded and (one.accountant, one.row) not in ours
     ]
-    if others:
-        note += f" Nor: {', '.join(others)}. To check a charge, give its ledger."
-    ours = {one.row for _, one in receipts if one.accountant == own}
-    charges = statement.chain.receipts
-    seeded = [one.row for one in charges if one.seeded and one.row not in ours]
     if seeded:
         note += f" {words().seeded_charges(seeded)}"
     return note
-
-
-def _receipts(reports: Sequence[PrivacyReport]) -> list[tuple[str, Receipt]]:
-    """Return every receipt of these releases, or of their parts, and what it is of."""
-    return [
-        (f"part {number}" if one is not report else f"row {receipt.row}", receipt)
-        for report in reports
-        for number, one in enumerate(paid_by(report), start=1)
-        for receipt in all_receipts(one.details, one.receipts)
-    ]
 
 
 def _on_outside(release: Compared) -> str:

@@ -176,6 +176,29 @@ def with_member(name):
     return change
 
 
+def with_twin(content):
+    """An archive in which numpy finds an array, and other readers find another."""
+    with zipfile.ZipFile(buffer := io.BytesIO(content)) as archive:
+        mean = archive.read("mean.npy")
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr("mean", mean)
+    return buffer.getvalue()
+
+
+def with_more_in_a_member(content):
+    """Bytes behind an array, in its own member."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(buffer := io.BytesIO(), "w") as archive:
+        for name, one in members.items():
+            archive.writestr(name, one + b"patient 1" * (name == "mean.npy"))
+    return buffer.getvalue()
+
+
+def named_by(names):
+    return saved_again(lambda arrays: arrays | {"feature_names": names})
+
+
 LARGE = 2**28
 
 
@@ -208,6 +231,11 @@ CHANGED = {
         "lie": lying,
         "member": with_member("patients.txt"),
         "member twice": with_member("mean.npy"),
+        "twin": with_twin,
+        "more in a member": with_more_in_a_member,
+        "a number as names": named_by(np.array(3)),
+        "names without letters": named_by(np.zeros(9, dtype="U0")),
+        "names of no letters": named_by(np.full(4, 2**31 - 1, dtype="u4").view("U1")),
         "no archive": lambda content: b"PK\3\4" + bytes(40),
         "array alone": lambda content: b"\x93NUMPY" + content,
         "empty": lambda content: b"",
@@ -537,7 +565,7 @@ def test_without_ssh_keygen_the_error_says_what_to_install(out, keys, monkeypatc
 def test_a_head_is_told_to_vouch_for_no_words_of_the_curator(copied, out, frame, tmp_path):
     ledger = PrivacyLedger(copied / "ledger")
     note = verify(out, ledger=ledger, head=ledger.statement().chain.head()).notes["outside"]
-    assert "A head does not cover the title, what was declared. A signature does." in note
+    assert "A head does not cover the title, the steps of a Pipeline, the shape" in note
     pca = DPGauss(2, epsilon=0.5, accountant=ledger).fit(frame.to_numpy())
     ReleaseReport(pca, feature_names=list(frame.columns), pictures=False).write(tmp_path / "out")
     found = verify(tmp_path / "out", ledger=ledger, head=ledger.statement().chain.head())
@@ -575,6 +603,30 @@ def test_queries_that_cost_more_than_a_number_holds_end_no_check(out, mu):
     assert "files" in failed(found) and "its questions cost mu=" in str(found)
     assert status(out) == 1
     assert main(["report", str(out)]) == 1
+
+
+ODD_DETAILS = {
+    "sites": 5,
+    "honest_sites": "x",
+    "max_sites_per_person": 10**400,
+    "joined": [{"epsilon": 10**400}],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), ODD_DETAILS.items(), ids=ODD_DETAILS)
+def test_details_that_no_fit_has_are_a_finding_and_no_error(copied, out, name, value):
+    rehashed(out, lambda core: core["details"].update({name: value}))
+    for given in ((), [copied / "ledger"]):
+        found = verify(out, ledger=given)
+        assert str(found) and (found.status != "private")
+
+
+def test_a_report_that_quotes_our_words_is_still_no_report(out):
+    text = (out / "report.json").read_text()
+    said = "x" * 300 + "no ledger was charged for this release"
+    (out / "report.json").write_text(text.replace('"schema"', f'"{said}"', 1))
+    hashed_again(out)
+    assert verify(out).status == "differs" and "status: differs" in str(verify(out))
 
 
 def test_an_event_of_very_many_parts_is_refused_before_it_is_priced(out):
