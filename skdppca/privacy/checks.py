@@ -99,7 +99,7 @@ def verify_report(
     report: PrivacyReport | Mapping[str, Any] | str,
     *,
     arrays: Mapping[str, Any] | None = None,
-    ledger: BaseAccountant | Statement | Sequence[BaseAccountant | Statement] = (),
+    ledger: BaseAccountant | Statement | Sequence[BaseAccountant | Statement] | None = None,
 ) -> list[Finding]:
     """Check a report, and whatever is given with it.
 
@@ -152,7 +152,7 @@ def verify_report(
     except (TypeError, ValueError) as error:
         return [unreadable(error)]
     ledgers = [ledger] if isinstance(ledger, BaseAccountant | Statement) else ledger
-    chains = [anew(one).chain for one in ledgers]
+    chains = [anew(one).chain for one in ledgers or ()]
     return list(differing(Evidence(read, content["release_id"], arrays, chains)))
 
 

@@ -114,7 +114,7 @@ class Verification:
 def verify(
     directory: str | PathLike[str],
     *,
-    ledger: Ledger | Sequence[Ledger] = (),
+    ledger: Ledger | Sequence[Ledger] | None = None,
     head: str | None = None,
     signer: str | PathLike[str] | None = None,
 ) -> Verification:
@@ -175,6 +175,7 @@ def verify(
     _check_there(path)
     whole = path.is_dir()
     ledgers = [*ledger] if isinstance(ledger, list | tuple) else [cast(Ledger, ledger)]
+    ledgers = [] if ledger is None else ledgers
     if head is not None and not ledgers:
         raise ValueError("head needs a ledger to compare with; pass ledger=...")
     head = None if head is None else head.strip().lower()
