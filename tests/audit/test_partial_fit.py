@@ -138,8 +138,8 @@ def test_a_cohort_that_tells_its_exact_size_is_convicted(monkeypatch):
 def test_a_cohort_whose_norm_follows_its_records_is_convicted(monkeypatch):
     honest = dp_gauss.release_gram
 
-    def release(data, clip, constant):
-        return honest(data, replace(clip, radius=clip.radius * data.source.private_n), constant)
+    def release(data, clip):
+        return honest(data, replace(clip, radius=clip.radius * data.source.private_n))
 
     monkeypatch.setattr(dp_gauss, "release_gram", release)
     with pytest.raises(Leak, match="asked"):
