@@ -92,7 +92,8 @@ class Verification:
         for question, asks in words().VERIFIED.items():
             wrong = [one for one in self.findings if one.question == question]
             answer = "Yes. " if question in self.asked else ""
-            answer = "No." if wrong else f"{answer}{self.notes.get(question, NOT_REACHED)}"
+            answer = "Not in full." if wrong else f"{answer}{self.notes.get(question, NOT_REACHED)}"
+            answer = "No." if any(one.what != MISSING for one in wrong) else answer
             lines.append(f"{asks} {answer}".rstrip())
             lines += [f"  {one.what}: {one.says}" for one in wrong[:MOST_SHOWN]]
             if len(wrong) > MOST_SHOWN:

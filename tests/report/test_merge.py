@@ -537,6 +537,7 @@ def test_each_part_is_checked_by_its_ledger(files):
     for given in ([files / "one"], ledgers_in(files)[1:]):
         found = verify(files / "merged", ledger=given)
         assert found.status == "unchecked" and named(found) == {"not given"}
+        assert "2. Does the ledger agree? Not in full." in str(found)
         assert "give that one, too" in str(found) and "Nothing differs of what you gave" in str(
             found
         )
