@@ -96,6 +96,8 @@ class Candidates:
                 f"estimator has {len(private)} private PCAs among its steps; give a Pipeline "
                 "with exactly one"
             )
+        if len(estimator.named_steps) < len(estimator.steps):
+            raise ValueError("estimator has two steps of one name; give each a name of its own")
         i = private[0]
         end = i + 1
         if end == len(steps) - 1 and type(steps[end][1]) is PrivateNearestCentroid:

@@ -59,6 +59,7 @@ NOT_ACCOUNTED = [
     (BaggingRegressor(DPGauss()), "BaggingRegressor, whose cost"),
     (make_pipeline(Normalizer()), "0 private PCAs"),
     (make_pipeline(DPGauss(2), DPGauss(1)), "2 private PCAs"),
+    (Pipeline([("a", DPGauss(2)), ("a", Normalizer())]), "two steps of one name"),
     (make_pipeline(make_pipeline(DPGauss(2))), "0 private PCAs"),
     (make_pipeline(make_pipeline(DPGauss(2)), DPGauss(2)), "step 'pipeline'"),
     (make_pipeline(StandardScaler(), DPGauss(2)), "step 'standardscaler', a StandardScaler"),
