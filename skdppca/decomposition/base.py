@@ -289,7 +289,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return self
 
     def _released(self, open_table: Callable[[Self], Table]) -> dict[str, Any]:
-        """What a fit stores; nobody else holds this estimator."""
+        """Return what a fit stores; nobody else holds this estimator."""
         # 1. validate, whatever scikit-learn is told to skip
         self._validate_params()
         make_plain(self)

@@ -138,14 +138,14 @@ def _without_account(estimator: FittedPCA) -> FittedPCA:
 
 
 def _of_rows(estimator: FittedPCA, method: str, rows: Any) -> np.ndarray:
-    """What a method gives for a block of rows, which may be empty."""
+    """Apply a method to a block of rows, which may be empty."""
     if rows.shape[0]:
         return np.asarray(getattr(estimator, method)(rows))
     return np.asarray(getattr(estimator, method)(np.zeros((1, rows.shape[1]))))[:0]
 
 
 def _as_frame(of_rows: Callable[[Any], np.ndarray], rows: Any) -> Any:
-    """The same as a data frame."""
+    """Return what `of_rows` gives as a data frame."""
     import pandas as pd
 
     out = of_rows(rows)

@@ -125,7 +125,7 @@ class FileTable:
         """What is read; a failure becomes an error that quotes nothing, also in its context."""
         try:
             return read()
-        except Exception as error:
+        except Exception as error:  # of a library, which may quote what it read
             is_full = isinstance(error, MemoryError) or getattr(error, "memory", False)
         self._refuse("memory" if is_full else "unreadable")
 

@@ -52,8 +52,7 @@ _warned = False
 class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Methods of a PCA that needs `components_`, `mean_` and `explained_variance_` only."""
 
-    # What a call of `partial_fit` goes on from, a `Joining`: of the copy that it fits. An attribute
-    # that is set, and here no field, as this class is no dataclass.
+    # The earlier fits (a `Joining`) that `partial_fit` continues; it sets them on the copy it fits.
     _joining: Any = None
 
     # Attributes that a method does not release: name -> why, and how to get it.

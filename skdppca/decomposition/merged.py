@@ -153,7 +153,7 @@ class Given:
 
     @property
     def arrays(self) -> dict[str, Any]:
-        """All that it released, by the names in its report."""
+        """The released arrays, by the names in the report."""
         return {one.name: getattr(self.fitted, f"{one.name}_") for one in self.report.released}
 
 

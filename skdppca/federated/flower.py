@@ -77,7 +77,7 @@ MOST = 60.0
 # The records of a message: what it says, and its arrays.
 TEXTS, ARRAYS = "texts", "arrays"
 
-# What is raised if a connection breaks, or is too slow.
+# Errors of a connection that breaks, or is too slow.
 LOST = (httpx.TransportError, OSError, ObjectPushError)
 
 SERVER = Node(node_id=SUPERLINK_NODE_ID)

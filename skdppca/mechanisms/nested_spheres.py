@@ -31,7 +31,7 @@ UNSEEN = (
 )
 
 
-# What every record is clipped to, in every subspace.
+# Scale every record to norm 1, in every subspace.
 SPHERE = Clip(1.0, spherical=True)
 
 
@@ -299,8 +299,7 @@ def nested_spheres(
     Parameters
     ----------
     costs : tuple
-        Of `sphere_costs`.
-        What the matrices after the first one cost, and the centres.
+        The dimensions, and the mu of a matrix and of a centre, as `sphere_costs` returns them.
     first : NoisyGram
         The first matrix, of records of norm 1 at most; it was paid for.
     radius : float, optional

@@ -205,7 +205,7 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
         return fit_promised(self, type(self)._released, X, y, groups)
 
     def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
-        """What a fit stores; nobody else holds this search, its estimator or its grid."""
+        """Return what a fit stores; nobody else holds this search, its estimator or its grid."""
         self._validate_params()
         self.estimator, self.param_grid = copy.deepcopy((self.estimator, self.param_grid))
         # 1. validate, and let the steps before the private ones map each row by itself

@@ -182,7 +182,7 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
         return fit_promised(self, type(self)._released, X, y, groups)
 
     def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
-        """What a fit stores; nobody else holds this estimator."""
+        """Return what a fit stores; nobody else holds this estimator."""
         # 1. validate, whatever scikit-learn is told to skip
         self._validate_params()
         make_plain(self)

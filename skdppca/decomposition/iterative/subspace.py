@@ -29,7 +29,7 @@ from .iteration import ITERATION, Directions
 
 @dataclass(frozen=True)
 class SubspaceConstants:
-    """How alignments are read off; round numbers."""
+    """Constants of the alignments and the sure variances of a subspace; round numbers."""
 
     # Halvings of the bracket of an eigenvalue: all digits of it.
     halvings: int = 60
