@@ -25,6 +25,7 @@ from skdppca.decomposition.base import BasePrivatePCA
 from skdppca.privacy import PrivacyFilter, epsilon_of
 from skdppca.private_data import PrivateData
 
+from ..covering import pairwise
 from .audit import ADJACENCIES, Pair, bounds, number_bound, on_both_adjacencies
 from .cases import ALONG, BESIDE, RADIUS, RIGHT, UP, neighbours
 
@@ -98,9 +99,9 @@ def shown(mu, adjacency, factory=PrivatePCA, runs=None, **parameters):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lead", ["rows", "spectrum"])
-@on_both_adjacencies
-@pytest.mark.parametrize("mu", [2.0, pytest.param(3.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("lead", "adjacency", "mu"), pairwise(["rows", "spectrum"], ADJACENCIES, [2.0, 3.0])
+)
 def test_it_holds_what_was_charged(mu, adjacency, lead):
     found = shown(mu, adjacency, runs=2 * RUNS[mu], **LEADS[lead][1])
     assert max(found.values()) <= mu

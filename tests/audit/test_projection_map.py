@@ -21,6 +21,7 @@ from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 from skdppca.statistics import Histogram, counts
 
+from ..covering import pairwise
 from .audit import ADJACENCIES, mostly_slow, mu_lower_bound, on_both_adjacencies, weaken_noise
 
 ALPHA, RUNS, DELTA = 1e-4, 3000, 1e-6
@@ -108,9 +109,7 @@ def found_mu(mu, adjacency, way, release=answer, runs=RUNS):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-@on_both_adjacencies
-@pytest.mark.parametrize("mu", [2.0, 3.0])
+@pytest.mark.parametrize(("way", "adjacency", "mu"), pairwise(list(WAYS), ADJACENCIES, [2.0, 3.0]))
 def test_it_holds_its_mu(way, adjacency, mu):
     assert 0.75 * mu < found_mu(mu, adjacency, WAYS[way]) <= mu
 

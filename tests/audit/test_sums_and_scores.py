@@ -17,7 +17,8 @@ from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 from skdppca.statistics import CapturedTotal, ClippedSum
 
-from .audit import collect, mu_lower_bound, on_both_adjacencies, weaken_noise
+from ..covering import pairwise
+from .audit import ADJACENCIES, collect, mu_lower_bound, weaken_noise
 from .cases import ALONG, FAR, RADIUS, RIGHT, UP, neighbours
 
 pytestmark = pytest.mark.slow
@@ -77,9 +78,9 @@ def shown(name, adjacency, mu):
     return mu_lower_bound(*map(release, pairs[adjacency]), ALPHA)
 
 
-@pytest.mark.parametrize("name", GAMES)
-@on_both_adjacencies
-@pytest.mark.parametrize("mu", [2.0, 3.0])
+@pytest.mark.parametrize(
+    ("name", "adjacency", "mu"), pairwise(list(GAMES), ADJACENCIES, [2.0, 3.0])
+)
 def test_it_holds_its_mu(name, adjacency, mu):
     assert GAMES[name][-1] * mu < shown(name, adjacency, mu) <= mu
 
