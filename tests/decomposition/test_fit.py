@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 import skdppca
-from skdppca import PrivacyAccountant, releasing
+from skdppca import DPGauss, PrivacyAccountant, PrivatePCA, releasing
 from skdppca.decomposition import base
 from skdppca.exceptions import BudgetExceeded, SeededNoiseWarning
 from skdppca.noise import NoiseSource
@@ -22,7 +22,7 @@ from skdppca.privacy.accountant import alone
 from skdppca.records import Records
 from skdppca.records.machine import _held, _Threads
 
-from ..estimators import has, on_all_estimators, on_all_estimators_slowly
+from ..estimators import has, on_all_estimators
 
 FRAME = load_iris(as_frame=True).data
 NARROW = np.random.default_rng(0).normal(size=(60, 3)) * [3.0, 2.0, 1.0]
@@ -103,8 +103,9 @@ def run_to(line, fit, monkeypatch):
     return passed
 
 
+# All methods are stored by one function; PrivatePCA fits another estimator within.
 @pytest.mark.slow
-@on_all_estimators_slowly
+@pytest.mark.parametrize("factory", [DPGauss, PrivatePCA])
 def test_an_interrupted_refit_leaves_the_old_fit_whole_or_the_new_one(factory, monkeypatch):
     whole = fitted(factory, epsilon=20.0)  # enough to see a centre
     lines = run_to(math.inf, lambda: whole.fit(NARROW), monkeypatch)

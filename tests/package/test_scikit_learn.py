@@ -31,6 +31,7 @@ from skdppca.exceptions import NotReleasedError
 from skdppca.mechanisms.scatter import VECTORS
 from skdppca.noise import NoiseSource
 
+from ..covering import pairwise
 from ..estimators import ESTIMATORS, but_the_first_slow, on_all_estimators, on_estimators
 
 CONFIGURATIONS = [
@@ -41,9 +42,7 @@ CONFIGURATIONS = [
     {"scale": "private"},
     {"missing": "mean"},
 ]
-on_all_configurations = pytest.mark.parametrize(
-    "parameters", but_the_first_slow(CONFIGURATIONS), ids=str
-)
+FACTORIES = [factory for _, factory in ESTIMATORS]
 
 MORE_CHECKS = [
     check_dataframe_column_names_consistency,
@@ -169,18 +168,12 @@ def test_the_salt_changes_the_noise_of_a_seed(factory, monkeypatch):
 
 # Containers of scores are scikit-learn's own work, and the same for all estimators.
 ON_CHECKS = [
-    pytest.param(
-        *(factory, check),
-        id=f"{name}-{check.__name__}",
-        marks=pytest.mark.slow if i and "output" in check.__name__ else (),
-    )
-    for i, (name, factory) in enumerate(ESTIMATORS)
-    for check in MORE_CHECKS
+    pytest.param(*case, marks=pytest.mark.slow if i % 10 and "output" in case[1].__name__ else ())
+    for i, case in enumerate(pairwise(FACTORIES, MORE_CHECKS, CONFIGURATIONS))
 ]
 
 
-@pytest.mark.parametrize(("factory", "check"), ON_CHECKS)
-@on_all_configurations
+@pytest.mark.parametrize(("factory", "check", "parameters"), ON_CHECKS)
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
 def test_more_of_scikit_learns_checks_pass(factory, parameters, check):
     estimator = factory(**parameters)
@@ -188,7 +181,7 @@ def test_more_of_scikit_learns_checks_pass(factory, parameters, check):
 
 
 @on_all_estimators
-@on_all_configurations
+@pytest.mark.parametrize("parameters", but_the_first_slow(CONFIGURATIONS), ids=str)
 def test_invalid_parameters_are_refused_and_cost_nothing(factory, parameters):
     accountant = PrivacyAccountant(9.0, 1e-5, adjacency=parameters.get("adjacency", "add-remove"))
     estimator = factory(**parameters, accountant=accountant)
