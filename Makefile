@@ -22,6 +22,9 @@ ALONE := $(VENV)-alone
 # One thread a process: the tests run in several processes already.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# The tests of the rooms that a fit of rows in memory needs, and the audits of its privacy.
+CORE_TESTS := $(addprefix tests/,audit decomposition mechanisms noise privacy records statistics)
+
 # What needs the extras dask and federated; without them these tests are left out.
 EXTRA_TESTS := tests/federated tests/cli/test_site_command.py tests/records/test_cluster.py \
 	tests/records/test_cluster_processes.py tests/package/test_import.py tests/package/test_documented.py \
@@ -31,12 +34,13 @@ EXTRA_TESTS := tests/federated tests/cli/test_site_command.py tests/records/test
 CANARIES := tests/benchmarks/test_no_regression.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-extras test-oldest test-all lint size pages docs docs-look figures \
+.PHONY: help demo test test-core test-around test-slow test-extras test-oldest test-all lint size pages docs docs-look figures \
 	canaries published measure test-pages browser dist clean
 
 help:
 	@echo 'make demo      private components of public digits, into demo/, charged to a ledger beside it'
 	@echo 'make test      the quick tests: about 5 minutes on two cores'
+	@echo 'make test-core  of these, the tests of fits, their noise and their accounts'
 	@echo 'make test-all  every test, those marked slow too'
 	@echo 'make test-oldest  the quick tests with the oldest versions that are allowed'
 	@echo 'make lint      style, types, the layers of setup.cfg, words, circles and sizes'
@@ -53,10 +57,15 @@ help:
 demo: $(VENV)/.installed-plot,cli
 	$(BIN)/skdppca demo --force
 
-# COVERAGE=1 measures the branches that the tests take, for `make size`.
-test: $(VENV)/.installed-test
-	$(ONE_THREAD) $(BIN)/pytest -n 2 -m 'not slow' \
+test: test-core test-around
+
+# COVERAGE=1 measures the branches of the core that its own tests take, for `make size`.
+test-core: $(VENV)/.installed-test
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m 'not slow' $(CORE_TESTS) \
 		$(if $(COVERAGE),--cov=skdppca --cov-branch --cov-report=json:.coverage.json)
+
+test-around: $(VENV)/.installed-test
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m 'not slow' $(addprefix --ignore ,$(CORE_TESTS))
 
 # Without the canaries, which `published` holds.
 test-slow: $(VENV)/.installed-test
