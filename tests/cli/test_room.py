@@ -43,10 +43,9 @@ FITS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pictures", [True, False])
 @pytest.mark.parametrize(("shape", "earlier"), FITS.values(), ids=FITS)
-def test_it_is_enough_for_all_files(run, ledger, tmp_path, asked, budget, shape, earlier, pictures):
-    d, k = shape
+def test_it_is_enough_for_all_files(run, ledger, tmp_path, asked, budget, shape, earlier):
+    (d, k), pictures = shape, earlier > 0
     table, out = tmp_path / "wide.csv", tmp_path / "out"
     names = ",".join(f"a feature with a name {i}" for i in range(d))
     rows = np.random.default_rng(0).standard_normal((2 * d + 100, d))

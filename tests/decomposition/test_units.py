@@ -14,6 +14,7 @@ from skdppca import KDPPCA, DPGauss
 from skdppca.exceptions import CentreNotSeenWarning
 from skdppca.neighbors import PrivateNearestCentroid
 
+from ..covering import pairwise
 from ..estimators import ESTIMATORS, on_all_estimators
 
 UNITS = (1e-30, 1e-15, 1e-12, 1e-9, 1e9, 1e12, 1e15, 1e30)
@@ -46,13 +47,14 @@ def errors(estimator, unit, grouped=False, **parameters):
 
 CASES = [
     pytest.param(
-        estimator, unit, grouped,
+        *(estimator, unit, grouped),
         id=f"{name}-{unit:g}-{'groups' if grouped else 'rows'}",
-        marks=() if (i + j) % 17 == 0 else pytest.mark.slow,
+        marks=() if i % 8 == 0 else pytest.mark.slow,
     )
-    for i, (name, estimator) in enumerate(ESTIMATORS)
-    for j, (unit, grouped) in enumerate((u, g) for u in UNITS for g in (False, True))
-]  # fmt: skip
+    for i, ((name, estimator), unit, grouped) in enumerate(
+        pairwise(ESTIMATORS, UNITS, (False, True))
+    )
+]
 
 
 @pytest.mark.parametrize(("estimator", "unit", "grouped"), CASES)
@@ -89,15 +91,17 @@ def loss_of(factory, unit, i):
 
 
 @pytest.mark.filterwarnings("ignore::skdppca.exceptions.NoiseOnlyWarning")
-@pytest.mark.parametrize("unit", [1e20, pytest.param(1e-20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
-    ("factory", "i"),
+    ("factory", "i", "unit"),
     [
         pytest.param(
-            factory, i, id=f"{name}-{', '.join(way)}", marks=() if i == j % 5 else pytest.mark.slow
+            *(factory, i, unit),
+            id=f"{name}-{', '.join(WAYS[i])}-{unit:g}",
+            marks=() if j % 6 == 0 else pytest.mark.slow,
         )
-        for j, (name, factory) in enumerate(ESTIMATORS)
-        for i, way in enumerate(WAYS)
+        for j, ((name, factory), i, unit) in enumerate(
+            pairwise(ESTIMATORS, range(len(WAYS)), (1e20, 1e-20))
+        )
     ],
 )
 def test_so_it_is_whatever_is_looked_for_first(factory, i, unit):

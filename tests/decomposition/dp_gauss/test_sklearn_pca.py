@@ -10,8 +10,6 @@ from sklearn.utils.fixes import parse_version
 
 from skdppca import DPGauss
 
-from ...estimators import but_the_first_slow
-
 SOLVER_ERROR = "an error of a solver; there is no choice of solvers here"
 ARRAY_API = "array API: the data are read as numpy arrays"
 NO_PCA = "tests a function of scikit-learn and makes no PCA"
@@ -45,11 +43,10 @@ CASES_NOT_APPLICABLE = {
 TESTS = {name: test for name, test in vars(upstream).items() if name.startswith("test_")}
 APPLICABLE = {name: test for name, test in TESTS.items() if name not in NOT_APPLICABLE}
 
-# All solvers are the same one here, and sparse rows of any kind are read as CSR: the quick tests
-# run the first of each.
+# All solvers are the same one here, and sparse rows of any kind are read as CSR: one of each does.
 for one in APPLICABLE.values():
     one.pytestmark = [
-        pytest.mark.parametrize(mark.args[0], but_the_first_slow(mark.args[1])).mark
+        pytest.mark.parametrize(mark.args[0], list(mark.args[1])[:1]).mark
         if mark.name == "parametrize" and mark.args[0].endswith(("solver", "sparse_container"))
         else mark
         for mark in getattr(one, "pytestmark", [])
