@@ -90,7 +90,7 @@ def test_of_all_bars_nine_in_ten_hold_the_exact_variances(factory, law):
     # .001-quantile would hold in 1 of 1000 sweeps (bars of one fit counted as independent).
     told = np.concatenate(
         [
-            held(factory, law, n, epsilon, range(6))
+            held(factory, law, n, epsilon, range(12))
             for n in (1000, 3000, 12_000)
             for epsilon in (0.3, 1.0, 3.0)
         ]
