@@ -10,9 +10,9 @@ from typing import Any
 def pairwise(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Choose cases in which each value of a factor meets each value of every other factor.
 
-    A fault nearly always follows one parameter or two (D. R. Kuhn, D. R. Wallace, A. M. Gallo,
-    "Software fault interactions and implications for software testing", 2004), so these cases find
-    what all combinations would. They are the same ones in every process.
+    Most faults follow one parameter or two (D. R. Kuhn, D. R. Wallace, A. M. Gallo, "Software fault
+    interactions and implications for software testing", 2004); one that needs three values at once
+    may be missed. The cases are the same ones in every process.
     """
     sizes = [len(factor) for factor in factors]
     unmet = {

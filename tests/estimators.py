@@ -33,26 +33,6 @@ on_all_estimators_slowly = pytest.mark.parametrize(
 )
 
 
-def by_turns(names, cases):
-    """Parametrise by what all estimators share.
-
-    The quick tests run every case on the first estimator; slow ones, on one of the others by turns.
-
-    Parameters
-    ----------
-    names : str
-        Of the values of a case.
-    cases : dict
-        The values of each case, by its name.
-    """
-    params = []
-    for i, (case, values) in enumerate(cases.items()):
-        turns = (ESTIMATORS[0], ESTIMATORS[1 + i % (len(ESTIMATORS) - 1)])
-        for (name, factory), marks in zip(turns, ((), pytest.mark.slow), strict=True):
-            params.append(pytest.param(factory, *values, id=f"{name}-{case}", marks=marks))
-    return pytest.mark.parametrize(f"factory, {names}", params)
-
-
 def released(pca, names):
     """Those of the attributes that a fit released: variances may be hidden by the noise."""
     hidden = VARIANCES if "no_variances" in pca.privacy_.details else ()

@@ -19,7 +19,7 @@ from skdppca.decomposition.smooth_sensitivity import gap as smooth
 from skdppca.decomposition.smooth_sensitivity.gap import SpanSensitivity
 from skdppca.noise import GaussianQuery, NoiseSource
 
-from .audit import build, mostly_slow, mu_lower_bound, weaken_noise
+from .audit import ADJACENCIES, build, mostly_slow, mu_lower_bound, weaken_noise
 
 ALPHA = 1e-4
 RUNS = 1000
@@ -29,14 +29,12 @@ TOLD = {"center": False, "norm_bound": 1.0, "variance_share": 0.0}
 
 LAWS = ["student", "cauchy"]
 
-on_gap_releases = pytest.mark.parametrize(
-    ("adjacency", "mu"),
-    [("add-remove", 2.0), pytest.param("replace-one", 3.0, marks=pytest.mark.slow)],
+on_all_gap_releases = mostly_slow(
+    "adjacency, mu", ADJACENCIES, [2.0, 3.0], quick=[("add-remove", 2.0)]
 )
 on_pure_laws = mostly_slow("law", LAWS, quick=[("student",)])
-on_pure_releases = pytest.mark.parametrize(
-    ("law", "adjacency"),
-    [("student", "add-remove"), pytest.param("cauchy", "replace-one", marks=pytest.mark.slow)],
+on_all_pure_releases = mostly_slow(
+    "law, adjacency", LAWS, ADJACENCIES, quick=[("student", "add-remove")]
 )
 
 
@@ -87,12 +85,12 @@ def shown(adjacency, mu, data=None, statistic=slope):
 
 
 @pytest.mark.slow
-@on_gap_releases
+@on_all_gap_releases
 def test_the_gap_release_holds_its_mu(adjacency, mu):
     assert 0.65 * mu < shown(adjacency, mu) <= mu
 
 
-@on_gap_releases
+@on_all_gap_releases
 def test_half_the_sensitivity_is_caught(adjacency, mu, monkeypatch):
     honest = SpanSensitivity.local
     monkeypatch.setattr(SpanSensitivity, "local", lambda s, gap: honest(s, gap) / 2)
@@ -100,9 +98,10 @@ def test_half_the_sensitivity_is_caught(adjacency, mu, monkeypatch):
 
 
 @pytest.mark.slow
-def test_noise_too_small_by_sqrt2_is_caught(monkeypatch):
+@pytest.mark.parametrize("mu", [2.0, 3.0])
+def test_noise_too_small_by_sqrt2_is_caught(mu, monkeypatch):
     weaken_noise(monkeypatch)
-    assert shown("add-remove", 2.0) > 2.0
+    assert shown("add-remove", mu) > mu
 
 
 def told_gap(_, queries):
@@ -164,13 +163,13 @@ def turned(rows):
 
 
 @pytest.mark.slow
-@on_pure_releases
+@on_all_pure_releases
 def test_the_pure_modes_hold_their_epsilon(law, adjacency, monkeypatch):
     found = epsilon_lower_bound(*map(turned, outputs(law, adjacency, monkeypatch, 60)))
     assert 0.2 < found <= EPSILON
 
 
-@on_pure_releases
+@on_all_pure_releases
 def test_a_tenth_of_the_noise_is_caught(law, adjacency, monkeypatch):
     honest = SpanSensitivity.smooth
     monkeypatch.setattr(SpanSensitivity, "smooth", lambda s, g, b: honest(s, g, b) / 10)

@@ -459,7 +459,7 @@ def test_the_gram_matrix_holds_its_mu(name, adjacency, mu, entry, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("fault", "mu"), [("noise", 2.0), ("clipping", 3.0)])
+@pytest.mark.parametrize(("fault", "mu"), [("noise", 2.0), ("noise", 3.0), ("clipping", 3.0)])
 @on_both_adjacencies
 def test_the_gram_matrix_shows_a_fault(fault, adjacency, mu, entry, monkeypatch):
     if fault == "noise":

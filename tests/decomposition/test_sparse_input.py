@@ -11,7 +11,7 @@ from skdppca.decomposition.sparse_input import as_compressed
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 
-from ..estimators import by_turns
+from ..estimators import on_all_estimators_slowly
 from ..maps.test_projection_map import COST, EXTENT, PCA_2
 from ..package.odd_data import SPARSE_PARTS, entry
 from ..secret_rows import N_ROWS, D, assert_tells_nothing, refused, rows
@@ -66,10 +66,12 @@ MALFORMED = {
     "dok, column too large": ("dok", {"_dict": lambda part: {**part, (7, 10**8): 1.0}}),
     "dok, row negative": ("dok", {"_dict": lambda part: {**part, (-7, 1): 1.0}}),
 }
-on_malformed = pytest.mark.parametrize(("form", "parts"), MALFORMED.values(), ids=MALFORMED)
+MATRICES = [pytest.param(*case, id=name) for name, case in MALFORMED.items()]
+on_malformed = pytest.mark.parametrize(("form", "parts"), MATRICES)
 
 
-@by_turns("form, parts", MALFORMED)
+@on_all_estimators_slowly
+@on_malformed
 def test_a_malformed_matrix_is_an_error_for_nothing(factory, form, parts):
     X = changed(form, **parts)
     text = refused(factory(accountant=PrivacyAccountant(10.0, 1e-5)), X, "^X ")
@@ -183,7 +185,8 @@ STORED = {
 }
 
 
-@by_turns("make", {name: (make,) for name, make in STORED.items()})
+@on_all_estimators_slowly
+@pytest.mark.parametrize("make", STORED.values(), ids=STORED)
 def test_how_a_matrix_is_stored_changes_no_bit_of_a_release(factory, make):
     public = {"norm_bound": 1.0, "mean": np.zeros(4), "random_state": 0}
     expected = factory(2, **public).fit(csr())

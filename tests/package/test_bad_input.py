@@ -11,8 +11,7 @@ from sklearn.preprocessing import Normalizer
 
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
 
-from ..covering import pairwise
-from ..estimators import ESTIMATORS, by_turns, on_all_estimators, on_all_estimators_slowly
+from ..estimators import on_all_estimators, on_all_estimators_slowly
 from ..secret_rows import (
     N_ROWS,
     TEXT,
@@ -28,8 +27,6 @@ from ..secret_rows import (
 )
 from .odd_data import BAD_LABELS, BAD_TABLES, GOOD_LABELS, with_entry
 
-FACTORIES = [factory for _, factory in ESTIMATORS]
-
 # What is refused, and what the error says.
 BAD_X = {name: (lambda make=make: make(rows()), says) for name, (make, says) in BAD_TABLES.items()}
 # With the unit, too.
@@ -42,8 +39,14 @@ BAD_GROUPS = {
     },
 }
 
+on_bad_X = pytest.mark.parametrize(("make", "message"), BAD_X.values(), ids=BAD_X)
+on_bad_groups = pytest.mark.parametrize(
+    ("unit", "make", "message"), BAD_GROUPS.values(), ids=BAD_GROUPS
+)
 
-@by_turns("make, message", BAD_X)
+
+@on_all_estimators_slowly
+@on_bad_X
 @pytest.mark.parametrize("unit", ["row", "patient"])
 def test_bad_data_are_a_clear_error_for_nothing_that_tells_nothing(factory, make, message, unit):
     groups = None if unit == "row" else labels(TEXT, VALUE)
@@ -51,7 +54,8 @@ def test_bad_data_are_a_clear_error_for_nothing_that_tells_nothing(factory, make
     assert_tells_nothing(refused(estimator, make(), message, groups))
 
 
-@by_turns("unit, make, message", BAD_GROUPS)
+@on_all_estimators_slowly
+@on_bad_groups
 def test_bad_groups_are_a_clear_error_for_nothing_that_tells_nothing(factory, unit, make, message):
     estimator = factory(unit=unit, accountant=PrivacyAccountant(10.0, 1e-5, unit=unit))
     assert_tells_nothing(refused(estimator, rows(), message, make()))
@@ -237,21 +241,14 @@ def test_scores_of_another_width_are_named_with_the_remedy(factory):
         pca.inverse_transform(np.ones((20, D)))
 
 
-UNITS, CONTAINERS = ["row", "patient"], [np.asarray, sparse.csr_array]
+on_rows_and_groups = pytest.mark.parametrize("unit", ["row", "patient"])
+on_dense_and_sparse = pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 
 
-def quickly_with_the_first(cases):
-    """The cases, of which the quick tests run those of the first estimator; it comes first."""
-    first = ESTIMATORS[0][1]
-    return [
-        pytest.param(*case, marks=() if case[0] is first else pytest.mark.slow) for case in cases
-    ]
-
-
-@pytest.mark.parametrize(
-    ("factory", "container", "unit", "size"),
-    quickly_with_the_first(pairwise(FACTORIES, CONTAINERS, UNITS, [1e61, 1e160, 1e300])),
-)
+@on_all_estimators_slowly
+@on_dense_and_sparse
+@on_rows_and_groups
+@pytest.mark.parametrize("size", [1e61, 1e160, 1e300])
 def test_what_overflows_without_clipping_is_an_error(factory, container, unit, size):
     groups = None if unit == "row" else labels()
     estimator = factory(epsilon=math.inf, unit=unit)
@@ -259,22 +256,16 @@ def test_what_overflows_without_clipping_is_an_error(factory, container, unit, s
     assert_tells_nothing(refused(estimator, X, "too large to be squared", groups))
 
 
+@on_all_estimators_slowly
+@on_dense_and_sparse
+@on_rows_and_groups
+@pytest.mark.parametrize("scale", [None, "private", [1e-3, 1.0, 1e3]])
 @pytest.mark.parametrize(
-    ("factory", "container", "unit", "scale", "entries"),
-    quickly_with_the_first(
-        pairwise(
-            FACTORIES,
-            CONTAINERS,
-            UNITS,
-            [None, "private", [1e-3, 1.0, 1e3]],
-            [(1e55, float), (3e37, np.float32), (1e-160, float), (5e-324, float)],
-        )
-    ),
+    ("size", "dtype"), [(1e55, float), (3e37, np.float32), (1e-160, float), (5e-324, float)]
 )
 def test_what_does_not_overflow_is_finite_without_clipping(
-    factory, container, unit, scale, entries
+    factory, container, unit, scale, size, dtype
 ):
-    size, dtype = entries
     X = (size * np.random.default_rng(0).uniform(-3, 3, size=(60, 3))).astype(dtype)
     groups = None if unit == "row" else np.arange(60) // 2
     pca = factory(2, epsilon=math.inf, unit=unit, scale=scale, random_state=0)
@@ -283,6 +274,7 @@ def test_what_does_not_overflow_is_finite_without_clipping(
         assert np.isfinite(getattr(pca, name)).all(), name
 
 
-@by_turns("make", {name: (make,) for name, make in GOOD_LABELS.items()})
+@on_all_estimators_slowly
+@pytest.mark.parametrize("make", GOOD_LABELS.values(), ids=GOOD_LABELS)
 def test_odd_but_good_groups_do(factory, make):
     assert_fits_in_silence(factory(2, unit="patient", random_state=0), rows()[:99], make(99))

@@ -1,7 +1,6 @@
 """Few rows, huge values, odd containers: a finite release, and data that stay as they were."""
 
 import math
-from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,7 @@ from skdppca.decomposition.validation import check_rows
 from skdppca.noise import GaussianQuery
 from skdppca.records import Records
 
-from ..covering import pairwise
-from ..estimators import ESTIMATORS, but_the_first_slow, on_all_estimators, on_estimators, released
+from ..estimators import but_the_first_slow, on_all_estimators, on_estimators, released
 from ..secret_rows import assert_fits_in_silence
 
 on_all_n_components = on_estimators([{"n_components": k} for k in (None, 2, 0.5, "mle", "auto")])
@@ -34,23 +32,11 @@ IRIS = load_iris().data
 GROUPS = {"row": None, "flower": np.arange(len(IRIS)) // 3}
 
 
-FEW_ROWS = pairwise(
-    on_all_n_components.args[1], [1, 2], ["add-remove", "replace-one"], [1.0, math.inf]
-)
-
-
-@pytest.mark.parametrize(
-    ("factory", "parameters", "n", "adjacency", "epsilon"),
-    [
-        pytest.param(
-            *(*way.values, *others),
-            id="-".join(map(str, (way.id, *others))),
-            marks=pytest.mark.slow if i % 3 else (),
-        )
-        for i, (way, *others) in enumerate(FEW_ROWS)
-    ],
-)
-def test_few_rows_give_a_finite_release(factory, parameters, n, adjacency, epsilon):
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("adjacency", but_the_first_slow(["add-remove", "replace-one"]))
+@pytest.mark.parametrize("epsilon", but_the_first_slow([1.0, math.inf]))
+@on_all_n_components
+def test_few_rows_give_a_finite_release(factory, n, adjacency, epsilon, parameters):
     pca = factory(**parameters, adjacency=adjacency, epsilon=epsilon, random_state=0)
     assert_finite(pca, IRIS[:n])
 
@@ -85,17 +71,17 @@ CONTAINERS = [np.asarray, sparse.csr_array]
 HUGE_WAYS = [{}, {"norm_bound": 10.0}, {"mean": np.ones(4)}, {"scale": "private", "epsilon": 8.0}]
 
 
+@on_all_estimators
+@pytest.mark.parametrize("X", HUGE.values(), ids=HUGE)
 @pytest.mark.parametrize(
-    ("name", "huge", "container", "parameters"),
-    [
-        pytest.param(*case, marks=() if case[-1] == {} else pytest.mark.slow)
-        for case in pairwise(list(dict(ESTIMATORS)), list(HUGE), CONTAINERS, HUGE_WAYS)
-    ],
+    ("container", "parameters"),
+    but_the_first_slow(
+        pytest.param(container, way) for way in HUGE_WAYS for container in CONTAINERS
+    ),
 )
-def test_huge_values_are_clipped_without_a_word(name, huge, container, parameters):
+def test_huge_values_are_clipped_without_a_word(factory, X, container, parameters):
     # A warning would tell that they are there.
-    pca = dict(ESTIMATORS)[name](2, random_state=0, **parameters)
-    assert_finite(pca, container(HUGE[huge]))
+    assert_finite(factory(2, random_state=0, **parameters), container(X))
 
 
 @pytest.fixture
@@ -187,21 +173,19 @@ WAYS = [
 ]
 
 
-OF_UNITS = [way | {"unit": "flower"} for way in WAYS if not {"clip", "noise"} & set(way)]
-
-
-# Each estimator in each of its ways with one kind of data, by turns.
-ON_READ_ONLY = [
-    pytest.param(*case.values, kind, id=f"{case.id}-{kind}", marks=case.marks)
-    for case, kind in zip(
-        on_estimators([*WAYS, *OF_UNITS], slowly=True).args[1], cycle(READ_ONLY), strict=False
-    )
-]
-
-
-@pytest.mark.parametrize(("factory", "parameters", "kind"), ON_READ_ONLY)
-def test_read_only_data_do(factory, parameters, kind, tmp_path):
-    X = READ_ONLY[kind](tmp_path)
+@on_estimators(
+    [*WAYS, *(way | {"unit": "flower"} for way in WAYS if not {"clip", "noise"} & set(way))],
+    slowly=True,
+)
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=() if name in ("memmap", "CSR") else pytest.mark.slow)
+        for name, make in READ_ONLY.items()
+    ],
+)
+def test_read_only_data_do(factory, make, parameters, tmp_path):
+    X = make(tmp_path)
     pca = factory(2, **{"epsilon": 20.0, **parameters})
     pca.fit(X, groups=GROUPS[pca.unit])
     pca.inverse_transform(read_only(pca.transform(X)))

@@ -122,7 +122,7 @@ SMALL = [pytest.param(epsilon, marks=pytest.mark.slow) for epsilon in (1e-3, 0.0
 @pytest.mark.parametrize("epsilon", [*SMALL, 0.999, 10.0])
 def test_a_shift_and_a_change_of_scale_together_hold_epsilon_and_delta(epsilon, delta):
     rng = np.random.default_rng(0)
-    assert max(largest(m, epsilon, delta, rng) for m in (*range(1, 9), 12, 20, 50)) <= 1
+    assert max(largest(m, epsilon, delta, rng) for m in range(1, 51)) <= 1
 
 
 def test_noise_too_small_is_seen():
