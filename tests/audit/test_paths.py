@@ -37,11 +37,12 @@ from .cases import (
 )
 
 ALPHA = 1e-4
-# Each side at one budget: a larger one with the record exchanged, if two are played.
+# One game a case, the adjacencies by turns, with a record exchanged at the larger budget. What is
+# declared, the paths show exactly and for every side; a game adds that as much noise is drawn.
 GAMES = [
-    (name, adjacency, (min if adjacency == "add-remove" else max)(CASES[name].runs))
-    for name, adjacency in SIDES
-    if CASES[name].runs
+    (name, adjacency, (min if adjacency == "add-remove" else max)(case.runs))
+    for i, (name, case) in enumerate((n, c) for n, c in CASES.items() if c.runs)
+    for adjacency in [[*case.pairs][i % len(case.pairs)]]
 ]
 # One case a method: what is drawn is the same in all, and their paths show what is declared.
 WEAKENED = {type(case.make()): name for name, case in reversed(CASES.items()) if case.runs}

@@ -307,7 +307,7 @@ def test_a_fit_is_finite_and_charged_once_or_refused_for_nothing(case):
 
 
 @pytest.mark.slow
-@fuzzed(20_000)
+@fuzzed(8000)
 @given(cases())
 def test_many_fits_are_finite_and_charged_once_or_refused_for_nothing(case):
     """Takes a few minutes."""
@@ -381,7 +381,7 @@ def test_a_map_is_finite_and_charged_once_or_refused_for_nothing(case):
 
 
 @pytest.mark.slow
-@fuzzed(8000)
+@fuzzed(3000)
 @given(map_cases())
 def test_many_maps_are_finite_and_charged_once_or_refused_for_nothing(case):
     """Takes about a minute."""
