@@ -34,8 +34,8 @@ EXTRA_TESTS := tests/federated tests/cli/test_site_command.py tests/records/test
 CANARIES := tests/benchmarks/test_no_regression.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-around test-slow test-extras test-oldest test-all lint size pages docs docs-look figures \
-	canaries published measure test-pages browser dist clean
+.PHONY: help demo test test-core test-around test-slow test-extras test-oldest test-all lint size \
+	pages docs docs-look figures canaries published measure test-pages browser dist clean
 
 help:
 	@echo 'make demo      private components of public digits, into demo/, charged to a ledger beside it'

@@ -47,8 +47,8 @@ def test_packing_lines_leaves_the_nodes(tmp_path):
     [
         ("package: code", 11, True),
         ("package: code", 10, False),
-        ("core: branches covered, %", 9.9, True),
-        ("core: branches covered, %", 10, False),
+        ("core: branches covered by its tests, %", 9.9, True),
+        ("core: branches covered by its tests, %", 10, False),
     ],
 )
 def test_a_number_beyond_its_limit_is_found(name, number, is_beyond):

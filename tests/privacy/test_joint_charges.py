@@ -243,9 +243,9 @@ def test_processes_that_name_the_accounts_in_any_order_never_wait_for_each_other
 
 @pytest.mark.slow
 def test_kills_in_the_middle_leave_no_joint_release_without_all_its_charges(folder):
-    """It takes a minute or two."""
+    """It takes half a minute or more."""
     pair = [PrivacyLedger.create(f"{folder}/{n}.ledger", EPSILON, DELTA) for n in range(2)]
-    kills, released = 300, Path(folder) / "released"
+    kills, released = 150, Path(folder) / "released"
     event = GaussianEvent(WHOLE / (20 * kills) ** 0.5)
     released.touch()
 

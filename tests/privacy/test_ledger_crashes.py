@@ -82,8 +82,8 @@ def release_for_ever(ledger, event, released):
 
 @pytest.mark.slow
 def test_kills_in_the_middle_leave_no_release_without_a_charge(folder):
-    """It takes two to four minutes."""
-    kills = 500
+    """It takes one to two minutes."""
+    kills = 250
     room = 20 * kills
     ledger = PrivacyLedger.create(f"{folder}/study.ledger", 1.0, 1e-6)
     share = GaussianEvent(mu_of(1.0, 1e-6) / math.sqrt(room + 0.5))
