@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import tomllib
 from pathlib import Path
-from typing import Any
 
-from ..privacy.installing import how_to_install
 from ..report import Context
 from ..report._contents import read_file
 from ..report._context import DECISIVE, HAZARDS, LABELS
@@ -36,26 +34,18 @@ def context_of(path: Path | None) -> Context | None:
 
     Raises
     ------
-    ValueError, TypeError, OSError, ImportError
+    ValueError
     """
     if path is None:
         return None
     try:
-        import yaml
-    except ImportError:
-        raise ImportError(f"--context needs PyYAML; {how_to_install('report')}") from None
-    try:
-        text = read_file(path, MOST_STATED).decode()
-        if twice := _named_twice(yaml.compose(text, yaml.SafeLoader)):
-            raise ValueError(f"it states {twice[0]} twice")
-        answers = yaml.safe_load(text)
-        return Context.from_dict({} if answers is None else answers)
+        return Context.from_dict(tomllib.loads(read_file(path, MOST_STATED).decode()))
     except OSError as error:
         wrong = f"cannot be read ({error.strerror}); check the path"
     except UnicodeError:
         wrong = "is not in UTF-8"
-    except (yaml.YAMLError, RecursionError):  # too deep a list
-        wrong = "is no YAML"
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # too deep a list
+        wrong = f"is no TOML: {error}"
     except (TypeError, ValueError) as error:
         wrong = f"cannot be used: {error}"
     raise ValueError(f"--context {path} {wrong}; see skdppca.report.Context for what it may hold")
@@ -68,16 +58,8 @@ def template() -> str:
         hints = [f"# {hint}" for hint in HINTS.get(name, ())]
         if name in DECISIVE:
             hints.append(f"# The figures of the report rest on the answer {DECISIVE[name]}.")
-        lines += [f"# {number}. {question}", *hints, f'{name}: {{answer: , text: ""}}', ""]
+        lines += [f"# {number}. {question}", *hints, f'{name} = {{answer = "", text = ""}}', ""]
     for name, label in LABELS.items():
         if name not in HAZARDS:
-            lines += [f"# {label}", f'{name}: ""', ""]
+            lines += [f"# {label}", f'{name} = ""', ""]
     return "\n".join(lines).rstrip()
-
-
-def _named_twice(node: Any) -> list[str]:
-    """Names that a mapping has more than once: YAML would take the last answer."""
-    if getattr(node, "id", None) != "mapping":
-        return []
-    counts = Counter(str(key.value) for key, _ in node.value)
-    return [name for name, count in counts.items() if count > 1]

@@ -24,8 +24,8 @@ class DeclareCommand(Command):
 
     Examples
     --------
-    skdppca declare --template > context.yaml
-    skdppca declare release/ --context context.yaml --out stated/
+    skdppca declare --template > context.toml
+    skdppca declare release/ --context context.toml --out stated/
     """
 
     directory: Path = argument(metavar="DIR")

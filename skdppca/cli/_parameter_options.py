@@ -116,7 +116,7 @@ class Command(argparse.Namespace):
     title : str or None
         Public title of the report.
     context : Path or None
-        A YAML or JSON file with what you declare about the release; `skdppca declare --template`
+        A TOML file with what you declare about the release; `skdppca declare --template`
         prints one to fill in.
     out : Path
         The folder to write the results to.

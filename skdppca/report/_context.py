@@ -222,7 +222,7 @@ def _answer(name: str, given: Any) -> Answer | None:
     answer, text = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
     text = "" if text is None else text
     _check_text(name, text, LONGEST)
-    if isinstance(answer, bool):  # YAML reads yes and no so
+    if isinstance(answer, bool):
         answer = "yes" if answer else "no"
     if answer in (None, "") and not text.strip():
         return None
@@ -230,7 +230,7 @@ def _answer(name: str, given: Any) -> Answer | None:
         raise ValueError(
             f"{name} is answered by yes, no or unknown; give one of these, and what else there is "
             f"to say as a text beside it: {name}=('no', 'because ...') in Python, "
-            f"{name}: {{answer: no, text: because ...}} in a file"
+            f'{name} = {{answer = "no", text = "because ..."}} in a file'
         )
     return Answer(answer, text.strip())
 

@@ -10,26 +10,29 @@ from .conftest import assert_refused, charges
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("region: a\ncurator: b\nregion: c\n", "states region twice"),
-        ("region: &a [*a]\n", "region is of type list, and no text"),
-        ("region: 3", "region is of type int, and no text"),
-        ("place: here", "'place' is no part of a context"),
-        ("a: [", "is no YAML"),
+        ('region = "a"\ncurator = "b"\nregion = "c"\n', "is no TOML"),
+        ("region = [[]]\n", "region is of type list, and no text"),
+        ("region = 3", "region is of type int, and no text"),
+        ("region = 2026-01-01", "region is of type date, and no text"),
+        ('place = "here"', "'place' is no part of a context"),
+        ("a = [", "is no TOML"),
         ("\udcff", "is not in UTF-8"),
-        ("[" * 5000, "is no YAML"),
-        ("- region\n", "a context maps names to text"),
-        ("false\n", "a context maps names to text"),
-        ("fitted_before: No, k=3 was fixed\n", "fitted_before is answered by yes, no or unknown"),
-        ("fitted_before: {answer: , text: Never}\n", "is answered by yes, no or unknown"),
-        (f"region: {'9' * 5000}\n", "cannot be used"),
-        ("region: [&a [x, x], &b [*a, *a], *b]\n", "region is of type list, and no text"),
+        (f"region = {'[' * 5000}", "is no TOML"),
+        ("- region\n", "is no TOML"),
+        (
+            'fitted_before = "No, k=3 was fixed"\n',
+            "fitted_before is answered by yes, no or unknown",
+        ),
+        ('fitted_before = {text = "Never"}\n', "is answered by yes, no or unknown"),
+        ('fitted_before = {answer = "", text = "Never"}\n', "is answered by yes, no or unknown"),
+        (f"region = {'9' * 5000}\n", "cannot be used"),
     ],
 )
 def test_a_context_that_says_nothing_clear_is_refused_before_the_charge(
     text, says, fit, ledger, tmp_path
 ):
-    (tmp_path / "context.yaml").write_bytes(text.encode(errors="surrogateescape"))
-    result = fit("--ledger", ledger, "--context", tmp_path / "context.yaml")
+    (tmp_path / "context.toml").write_bytes(text.encode(errors="surrogateescape"))
+    result = fit("--ledger", ledger, "--context", tmp_path / "context.toml")
     assert_refused(result, says)
     assert len(result.err) < 1000 and charges(ledger) == 0
 
@@ -62,27 +65,27 @@ def test_a_context_may_be_a_link_and_hold_all_that_a_release_states(fit, tmp_pat
     from skdppca.report._context import HAZARDS
 
     said = "\U0001f600" * 2000
-    answers = {name: f'{{answer: no, text: "{said}"}}' for name in HAZARDS}
+    answers = {name: f'{{answer = "no", text = "{said}"}}' for name in HAZARDS}
     answers = {name: f'"{said}"' for name in Context().to_dict()} | answers
-    text = "".join(f"{name}: {answer}\n" for name, answer in answers.items())
+    text = "".join(f"{name} = {answer}\n" for name, answer in answers.items())
     escaped = text.replace("\U0001f600", "\\U0001F600")
-    (tmp_path / "answers.yaml").write_text(escaped)
-    (tmp_path / "context").symlink_to(tmp_path / "answers.yaml")
+    (tmp_path / "answers.toml").write_text(escaped)
+    (tmp_path / "context").symlink_to(tmp_path / "answers.toml")
     assert fit("--context", tmp_path / "context").status == 0
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("fited_before: 'no'\n", "'fited_before' is no part of a context"),
-        ("fitted_before: none\n", "fitted_before is answered by yes, no or unknown"),
-        ("fitted_before: no\n", ""),
-        ("region: Anytown\n", ""),
+        ('fited_before = "no"\n', "'fited_before' is no part of a context"),
+        ('fitted_before = "none"\n', "fitted_before is answered by yes, no or unknown"),
+        ('fitted_before = "no"\n', ""),
+        ('region = "Anytown"\n', ""),
     ],
 )
 def test_a_check_reads_the_answers_too(text, says, run, table, tmp_path):
-    (tmp_path / "context.yaml").write_text(text)
-    result = run("fit", table, "--check", "--context", tmp_path / "context.yaml")
+    (tmp_path / "context.toml").write_text(text)
+    result = run("fit", table, "--check", "--context", tmp_path / "context.toml")
     assert result.status == bool(says) and says in result.out
     assert "no fault was found in its 4 features" in result.out
     assert ("A fit would refuse this, too: --context" in result.out) is bool(says)

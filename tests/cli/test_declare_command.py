@@ -1,9 +1,9 @@
 """A copy of a release that states more, from a shell."""
 
 import json
+import tomllib
 
 import pytest
-import yaml
 
 from skdppca.cli._context_file import context_of
 from skdppca.report import Context
@@ -14,8 +14,8 @@ from .conftest import assert_refused
 
 @pytest.fixture
 def answers(tmp_path):
-    path = tmp_path / "answers.yaml"
-    path.write_text("region: Anytown\n")
+    path = tmp_path / "answers.toml"
+    path.write_text('region = "Anytown"\n')
     return path
 
 
@@ -33,7 +33,7 @@ def test_a_title_and_a_context_are_stated_afterwards(run, release, answers, tmp_
     ("arguments", "says"),
     [
         ((), "there is nothing to state; give --title TEXT, or --context FILE"),
-        (("--context", "missing.yaml"), "--context missing.yaml cannot be read"),
+        (("--context", "missing.toml"), "--context missing.toml cannot be read"),
     ],
 )
 def test_want_of_words_is_an_error_of_one_line(arguments, says, run, release, tmp_path):
@@ -54,7 +54,7 @@ def test_answers_are_not_replaced_by_the_copy(run, release, answers, tmp_path):
     command = ("declare", release, "--context", answers, "--out", tmp_path / "stated")
     assert run(*command).status == 0
     inside = tmp_path / "stated" / "report.html"
-    inside.write_text("curator: Clinic\n")
+    inside.write_text('curator = "Clinic"\n')
     assert_refused(run(*command[:3], inside, *command[4:], "--force"), "would be replaced")
 
 
@@ -65,8 +65,8 @@ def test_the_copy_of_a_signed_release_is_to_be_signed(run, release, answers, tmp
 
 
 def test_a_terminal_is_told_nothing_by_an_answer_that_is_stated(run, release, tmp_path):
-    answers = tmp_path / "answers.yaml"
-    answers.write_text('fitted_before: {answer: yes, text: "\\e[2J\\n1. Do the files"}\n')
+    answers = tmp_path / "answers.toml"
+    answers.write_text('fitted_before = {answer = "yes", text = "\\u001b[2J\\n1. Do the files"}\n')
     result = run("declare", release, "--context", answers, "--out", tmp_path / "stated")
     assert result.status == 0 and r"\x1b[2J\n1. Do the files" in result.out
     assert "\x1b" not in result.out and "\n1. Do the" not in result.out
@@ -74,18 +74,18 @@ def test_a_terminal_is_told_nothing_by_an_answer_that_is_stated(run, release, tm
 
 def test_a_template_has_the_ten_questions_and_states_nothing_yet(run, tmp_path):
     said = run("declare", "--template").out
-    (tmp_path / "context.yaml").write_text(said)
-    assert context_of(tmp_path / "context.yaml").to_dict() == Context().to_dict()
+    (tmp_path / "context.toml").write_text(said)
+    assert context_of(tmp_path / "context.toml").to_dict() == Context().to_dict()
     for number, question in enumerate(HAZARDS.values(), start=1):
         assert f"# {number}. {question}" in said
-    assert list(yaml.safe_load(said)) == [*dict.fromkeys([*HAZARDS, *LABELS])]
+    assert list(tomllib.loads(said)) == [*dict.fromkeys([*HAZARDS, *LABELS])]
 
 
 def test_an_answer_that_is_filled_into_a_template_is_declared(run, fit, tmp_path):
     text = run("declare", "--template").out.replace(
-        "fitted_before: {answer: ,", "fitted_before: {answer: no,"
+        'fitted_before = {answer = ""', 'fitted_before = {answer = "no"'
     )
-    (tmp_path / "context.yaml").write_text(text)
-    assert fit("--context", tmp_path / "context.yaml").status == 0
+    (tmp_path / "context.toml").write_text(text)
+    assert fit("--context", tmp_path / "context.toml").status == 0
     stated = json.loads((tmp_path / "out" / "report.json").read_text())["context"]
     assert stated["fitted_before"] == {"answer": "no", "text": ""} and stated["timing"] is None

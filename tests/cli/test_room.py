@@ -53,10 +53,10 @@ def test_it_is_enough_for_all_files(run, ledger, tmp_path, asked, budget, shape,
     account = PrivacyLedger(ledger)
     for i in range(earlier):
         account.charge_external(f"{i} {LONG}", mu=1e-3, adjacency="add-remove")
-    (tmp_path / "words.yaml").write_text(
-        f"purpose: {LONG}\nfitted_before: {{answer: no, text: {LONG}}}\n"
+    (tmp_path / "words.toml").write_text(
+        f'purpose = "{LONG}"\nfitted_before = {{answer = "no", text = "{LONG}"}}\n'
     )
-    words = ("--title", "b" * 300, "--context", tmp_path / "words.yaml")
+    words = ("--title", "b" * 300, "--context", tmp_path / "words.toml")
     more = () if pictures else ("--no-pictures",)
     command = ("fit", table, *budget, "--out", out, "--ledger", ledger, "-k", k, *words, *more)
     assert run(*command).status == 0

@@ -229,8 +229,8 @@ def test_a_run_that_is_killed_leaves_a_whole_release(
 
 
 def test_what_the_page_has_from_the_release_before_is_said(update, grown, tmp_path):
-    answers = tmp_path / "answers.yaml"
-    answers.write_text("subjects: Patients of two quarters\n")
+    answers = tmp_path / "answers.toml"
+    answers.write_text('subjects = "Patients of two quarters"\n')
     said = update(2).err
     assert said.startswith("Nothing is charged yet. The new page keeps the title 'Registry' of the")
     done = update(3, "--title", "Three quarters", "--context", answers)
