@@ -7,13 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import Literal
 
 from .._text import aligned, printable
 from .._text.digits import down
 from ..decomposition import PrivatePCA
 from ..exceptions import BudgetExceeded
-from ..plotting import LedgerDisplay
 from ..privacy import (
     ApproximateEvent,
     Entry,
@@ -30,7 +28,6 @@ from ..report._sections import words
 from ._charged_ledger import check_there, exact_mu, fate, over_budget
 from ._json import LedgerDocument, ListedCharge
 from ._parameter_options import Command, argument, flag, option, parameters
-from ._picture_file import check_picture, draw
 from ._terminal import SHOWN, Ended, status_of
 
 # A charge whose delta leaves less than this share of what its epsilon leaves is refused.
@@ -151,29 +148,17 @@ class LedgerCharge(Command):
 class LedgerShow(Command):
     """List charges, and what is left.
 
-    Parameters
-    ----------
-    over : str
-        The horizontal axis of the picture.
-
     Examples
     --------
     skdppca ledger show patients.ledger
     """
 
-    plot: Path | None = option(metavar="FILE")
-    over: Literal["charge", "time"] = option(choices=("charge", "time"), default="charge")
     json: bool = flag()
     file: Path = argument(metavar="FILE")
 
     def run(self) -> None:
         """Print the charges, what they released and add up to, and what is left."""
-        if self.plot is not None:
-            check_picture(self.plot)
         statement = PrivacyLedger(check_there(self.file)).statement()
-        if self.plot is not None:
-            over = self.over
-            draw(self.plot, lambda ax: LedgerDisplay.from_ledger(statement, over=over, ax=ax))
         if self.json:
             print(LedgerDocument.of(self.file, statement))
             return
@@ -185,8 +170,6 @@ class LedgerShow(Command):
             print("\n".join(aligned([heads, *rows])))
         print(_totals(statement))
         print(f"ledger {statement.chain.terms.accountant[:SHOWN]}, head {statement.chain.head()}")
-        if self.plot is not None:
-            print(f"Written: {self.plot}")
 
 
 @dataclass(kw_only=True)

@@ -124,8 +124,6 @@ class Command(argparse.Namespace):
         Replace an earlier release in --out.
     pictures : bool
         Draw nothing.
-    plot : Path or None
-        A picture: .png, .pdf or .svg.
     details : bool
         Also print the questions that were asked.
     json : bool

@@ -7,22 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context
 from inspect import signature
-from pathlib import Path
 
 from .._text import aligned
 from .._text.digits import percent_captured
 from ..decomposition import METHODS, PrivatePCA
 from ..decomposition.methods import NAMES
 from ..planner import Plan, plan
-from ..plotting import PlanDisplay
 from ..privacy import epsilon_of, mu_of
 from . import _parameter_options as take
 from ._json import PlanDocument
 from ._parameter_options import Command, flag, option, parameters
-from ._picture_file import check_picture, draw
 from ._terminal import progress
 
-# What runs along a table or a picture, as the planner calls it.
+# What runs along a table, as the planner calls it.
 AXES = {"epsilon": "epsilon", "n": "n_samples"}
 
 # Its parameters are options of the same name.
@@ -59,8 +56,7 @@ class PlanCommand(Command):
     methods : list of str or None
         Only these (default: all).
     over : str or None
-        What to vary, from a tenth to ten times its value: a table, or with --plot the horizontal
-        axis (default: epsilon).
+        Add a table from a tenth to ten times this value.
 
     Examples
     --------
@@ -89,14 +85,11 @@ class PlanCommand(Command):
     methods: list[str] | None = option(
         "--method", nargs="+", type=take.method, choices=sorted(NAMES.keys() - METHODS.keys())
     )
-    plot: Path | None = option(metavar="FILE")
     over: str | None = option(choices=[*AXES])
     json: bool = flag()
 
     def run(self) -> None:
-        """Simulate, print the table, and draw the picture if it is wanted."""
-        if self.plot is not None:
-            check_picture(self.plot)
+        """Simulate, and print the table."""
         epsilon = self.epsilon if self.releases == 1 else _each(self)
         with progress() as show:
             show("simulating", 0.0)
@@ -106,12 +99,10 @@ class PlanCommand(Command):
                 "progress": lambda method, share: show(f"simulating {method}", share),
             }
             found = plan(**parameters(self, QUESTION) | own)
-            axis = AXES[self.over or "epsilon"]
             plans: tuple[Plan, ...] = ()
-            if self.over is not None or self.plot is not None:
+            if self.over is not None:
+                axis = AXES[self.over]
                 plans = found.along(axis, lambda one, share: show(f"{axis}: {one}", share))
-        if self.plot is not None:
-            draw(self.plot, lambda ax: PlanDisplay.from_plan(found, over=axis, plans=plans, ax=ax))
         if self.json:
             print(PlanDocument.of(found, plans, self.releases))
             return
@@ -124,8 +115,6 @@ class PlanCommand(Command):
         print(found)
         if self.over is not None:
             print(f"\n{_table(plans, self.over)}")
-        if self.plot is not None:
-            print(f"\nWritten: {self.plot}")
 
 
 def _each(options: PlanCommand) -> float:

@@ -76,7 +76,7 @@ FITTED = ("--epsilon", 1, "--delta", 1e-6, "--out", "o")
         (("ledger", "shw"), "show"),
         (("fit", "t.csv", "--method", "gaus"), "gauss"),
         (("plan", "--n", 9, "--d", 4, "--k", 2, "--epsilno", 1), "--epsilon"),
-        (("ledger", "show", "a.ledger", "--plto", "a.svg"), "--plot"),
+        (("ledger", "show", "a.ledger", "--jsno"), "--json"),
         (("fit", "t.csv", "--grops", "a", *FITTED), "--groups"),
     ],
 )
@@ -94,7 +94,7 @@ def test_what_is_like_nothing_is_not_guessed(run, arguments):
     [
         ("skdppca pl", "plan"),
         ("skdppca ledger sh", "show"),
-        ("skdppca ledger show --pl", "--plot"),
+        ("skdppca ledger show --js", "--json"),
         ("skdppca fit t.csv --eps", "--epsilon"),
         *[("skdppca site sh", "show")] * FEDERATED,
         ("skdppca fit --ledger ./con", "./conftest.py"),

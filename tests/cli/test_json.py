@@ -88,8 +88,3 @@ def test_a_merged_release(run, fit, tmp_path):
     assert {*content["files"]} == {path.name for path in both.iterdir()}
     again = run("merge", *parts, "--out", both, "--json", "--force")
     assert read("merge", again)["report"]["fits"][0]["core"]["parameters"]["disjoint"] is False
-
-
-def test_a_ledger_as_json_may_be_drawn_too(run, ledger, tmp_path):
-    read("ledger", run("ledger", "show", ledger, "--json", "--plot", tmp_path / "a.svg"))
-    assert (tmp_path / "a.svg").exists()

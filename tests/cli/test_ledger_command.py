@@ -117,16 +117,6 @@ def test_a_refused_external_release_is_one_line_and_charges_nothing(run, ledger,
     assert_refused(run("ledger", "charge", ledger, *options), reason, ledger=ledger)
 
 
-@pytest.mark.parametrize("over", ["charge", "time"])
-def test_show_draws_the_account(run, ledger, tmp_path, over):
-    pytest.importorskip("matplotlib")
-    run("ledger", "charge", ledger, *COUNTS)
-    result = run("ledger", "show", ledger, "--plot", tmp_path / "p.png", "--over", over)
-    assert (result.status, result.err) == (0, "")
-    assert result.out.endswith(f"Written: {tmp_path / 'p.png'}\n")
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize(
     ("error", "status", "says"),
     [

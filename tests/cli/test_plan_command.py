@@ -1,4 +1,3 @@
-import sys
 from contextlib import contextmanager
 
 import pytest
@@ -6,7 +5,6 @@ import pytest
 from skdppca import PrivacyAccountant
 from skdppca.cli import _plan_command
 from skdppca.privacy import GaussianEvent, PureEvent, mu_of
-from skdppca.privacy.installing import how_to_install
 
 from .conftest import assert_refused
 
@@ -96,17 +94,6 @@ def test_releases_that_share_a_budget_use_it_up(run, monkeypatch, epsilon, delta
     assert accountant.spent.epsilon >= 0.99 * epsilon
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("over", ["epsilon", "n"])
-def test_a_picture_is_written_whatever_the_users_settings(run, tmp_path, over):
-    matplotlib = pytest.importorskip("matplotlib")
-    path = tmp_path / "plan.png"
-    with matplotlib.rc_context({"text.usetex": True, "text.latex.preamble": r"\nonsense"}):
-        result = run(*QUESTION, "--plot", path, "--over", over)
-    assert result.status == 0 and str(path) in result.out
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize(
     ("more", "remedy"),
     [
@@ -116,23 +103,12 @@ def test_a_picture_is_written_whatever_the_users_settings(run, tmp_path, over):
         (("--spectrum", "round"), "power-law"),
         (("--spectrum", "1,2,x"), "--spectrum must be a str among"),
         (("--spectrum", "1,2"), "as many variances"),
-        (("--plot", "plan.jpg"), ".png"),
-        (("--plot", "no/such/plan.png"), "make it first"),
         (("--method", "pca"), "plan --help"),
         (("--groups", 0), "--groups must be an int in the range [1, "),
     ],
 )
 def test_wrong_arguments_are_one_line_with_a_remedy(run, more, remedy):
     assert_refused(run(*QUESTION, *more), remedy)
-
-
-def test_without_matplotlib_nothing_is_simulated_for_a_picture(run, tmp_path, monkeypatch):
-    def simulated(*_, **__):
-        raise AssertionError("simulated")
-
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setattr(_plan_command, "plan", simulated)
-    assert_refused(run(*QUESTION, "--plot", tmp_path / "plan.png"), how_to_install("plot"))
 
 
 @pytest.mark.parametrize(

@@ -59,12 +59,11 @@ def read(monkeypatch):
             ["ledger", "verify", ledger.path, *2 * ["--report", str(out)]]
         ),
         lambda ledger, fits, out: main(["ledger", "show", ledger.path]),
-        lambda ledger, fits, out: main(["ledger", "show", ledger.path, "--plot", f"{out}.svg"]),
         lambda ledger, fits, out: LedgerDisplay.from_ledger(PrivacyLedger(ledger.path)),
     ],
     ids=[
         *("verify_report", "verify", "verify a path", "skdppca verify"),
-        *("skdppca ledger verify", "skdppca ledger show", "show --plot", "picture"),
+        *("skdppca ledger verify", "skdppca ledger show", "picture"),
     ],
 )
 def test_every_row_is_read_once(released, read, use):
