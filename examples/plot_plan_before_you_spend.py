@@ -26,10 +26,10 @@ print(first.sentence())
 # Many questions at once
 # ----------------------
 #
-# Dark means that the components capture little of what ``PCA`` captures. The lines mark 50, 90 and
-# 99 %, and the cross marks the question above.
+# The curve shows how much of what ``PCA`` captures the components capture, from a tenth to ten times
+# the people. The dashed line marks the question above.
 
-PlanDisplay.from_plan(first, over=("n_samples", "epsilon"))
+PlanDisplay.from_plan(first, over="n_samples")
 plt.show()
 
 # %%

@@ -23,9 +23,8 @@ TEXTS = {
         " epsilon, which rises with epsilon.",
     ),
     "plot_plan_before_you_spend": (
-        "Heat map of the captured variance to expect, by number of records and epsilon. It "
-        "falls towards few records and a small epsilon; ten times the records make up for a "
-        "tenth of epsilon.",
+        "The captured variance to expect, by number of records, with a band in which half of all "
+        "fits lie. It falls towards few records.",
     ),
     "plot_attack_scaler": (
         "Two curves of detected records against false alarms, with the bound of epsilon 1. "

@@ -1,20 +1,18 @@
-"""A plan as a picture: the expected captured variance by epsilon, by number of records, or both."""
+"""A plan as a picture: the expected captured variance by epsilon or by number of records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import permutations
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ._display import COLOURS, DASHES, LEGEND, NOISE, VERMILION, Display, ink_on, percent_axis
+from ._display import COLOURS, DASHES, LEGEND, NOISE, VERMILION, Display, check_choice
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection, QuadMesh
-    from matplotlib.contour import QuadContourSet
+    from matplotlib.collections import FillBetweenPolyCollection
     from matplotlib.lines import Line2D
 
 AXIS_NAMES = {"epsilon": "epsilon", "n_samples": "Number of records n"}
@@ -25,11 +23,6 @@ MARKERS = "osD^vP<X"
 # The smallest missed variance that is drawn, and the ticks of the axis.
 SMALLEST = 1e-5
 TICKS = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 1e-3, 1e-4, 1e-5)
-
-# Captured variances that have a line in the heat map.
-CONTOURS = (0.5, 0.9, 0.99)
-
-Over = str | tuple[str, str]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -44,8 +37,8 @@ class PlanDisplay(Display):
         The plan itself, and plans for other numbers: `Plan.along`.
     plan : Plan
         Whose numbers are marked.
-    over : {"epsilon", "n_samples"} or a pair of both
-        Horizontal axis; of a pair, the horizontal and the vertical one of a heat map.
+    over : {"epsilon", "n_samples"}
+        Horizontal axis.
 
     Attributes
     ----------
@@ -56,9 +49,7 @@ class PlanDisplay(Display):
     ranges_ : dict of str to matplotlib.collections.FillBetweenPolyCollection
         The bands.
     here_ : matplotlib.lines.Line2D
-        The plan's own number, or point.
-    im_, contours_ : QuadMesh, QuadContourSet or None
-        Of the heat map.
+        The plan's own number.
 
     Examples
     --------
@@ -73,14 +64,14 @@ class PlanDisplay(Display):
 
     plans: Sequence[Any]
     plan: Any
-    over: Over
+    over: str
 
     @classmethod
     def from_plan(
         cls,
         plan: Any,
         *,
-        over: Over = "epsilon",
+        over: str = "epsilon",
         plans: Sequence[Any] | None = None,
         ax: Axes | None = None,
         title: str | None = "guarantee",
@@ -90,9 +81,8 @@ class PlanDisplay(Display):
         Parameters
         ----------
         plan : skdppca.planner.Plan
-        over : {"epsilon", "n_samples"} or a pair of both, default="epsilon"
-            The horizontal axis, from a tenth to ten times the plan's value. A pair, such as
-            ``("n_samples", "epsilon")``, gives a heat map of the plan's first method.
+        over : {"epsilon", "n_samples"}, default="epsilon"
+            The horizontal axis, from a tenth to ten times the plan's value.
         plans : sequence of Plan, optional
             What ``plan.along(over)`` returned. By default it is simulated now.
         ax, title
@@ -102,16 +92,8 @@ class PlanDisplay(Display):
         -------
         PlanDisplay
         """
-        pair = (over,) if isinstance(over, str) else tuple(over)
-        if pair not in [*permutations(AXIS_NAMES, 1), *permutations(AXIS_NAMES, 2)]:
-            raise ValueError(
-                f"over={over!r} is unknown; choose 'epsilon', 'n_samples' or a pair of both"
-            )
-        if plans is None and isinstance(over, str):
-            plans = plan.along(over)
-        elif plans is None:
-            one = replace(plan, rows=plan.rows[:1])
-            plans = [point for row in one.along(over[1]) for point in row.along(over[0])]
+        check_choice("over", over, *AXIS_NAMES)
+        plans = plan.along(over) if plans is None else plans
         return cls(plans=plans, plan=plan, over=over).plot(ax, title=title)
 
     def plot(self, ax: Axes | None = None, *, title: str | None = "guarantee") -> Self:
@@ -135,15 +117,9 @@ class PlanDisplay(Display):
         self._take_axes(ax, 7.2, 4.4)
         self.lines_: dict[str, Line2D] = {}
         self.ranges_: dict[str, FillBetweenPolyCollection] = {}
-        self.im_: QuadMesh | None = None
-        self.contours_: QuadContourSet | None = None
-        if isinstance(self.over, str):
-            self._curves(self.over)
-            fixed = f"epsilon={self.plan.epsilon:g}"
-            fixed = fixed if self.over == "n_samples" else f"n={self.plan.n_samples}"
-        else:
-            self._heatmap(self.over)
-            fixed = self.plan.rows[0].method
+        self._curves(self.over)
+        by_n = self.over == "n_samples"
+        fixed = f"epsilon={self.plan.epsilon:g}" if by_n else f"n={self.plan.n_samples}"
         self._write_title(title, _title(self.plan, fixed))
         return self
 
@@ -194,34 +170,6 @@ class PlanDisplay(Display):
             frameon=False,
             **LEGEND,
         )
-
-    def _heatmap(self, over: tuple[str, str]) -> None:
-        ax, method = self.ax_, self.plan.rows[0].method
-        captured = {
-            tuple(getattr(point, name) for name in over): point[method].captured
-            for point in self.plans
-        }
-        x, y = (sorted({key[i] for key in captured}) for i in (0, 1))
-        grid = np.array([[captured.get((a, b), np.nan) for a in x] for b in y])
-        shading = "gouraud" if np.isfinite(grid).all() else "nearest"
-        style: dict[str, Any] = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "shading": shading}
-        self.im_ = ax.pcolormesh(x, y, grid, **style)
-        ax.set(xscale="log", yscale="log", xlabel=AXIS_NAMES[over[0]], ylabel=AXIS_NAMES[over[1]])
-        low, high = np.nanmin(grid), np.nanmax(grid)
-        levels = [level for level in CONTOURS if low < level < high]
-        if levels:
-            inks = [ink_on(ground) for ground in self.im_.to_rgba(np.array(levels))]
-            self.contours_ = ax.contour(x, y, grid, levels=levels, colors=inks, linewidths=1.4)
-            ax.clabel(self.contours_, fmt={level: _percent(level) for level in levels}, fontsize=9)
-        here = [getattr(self.plan, name) for name in over]
-        cross: dict[str, Any] = {"markersize": 11, "markeredgecolor": "white"}
-        (self.here_,) = ax.plot(here[:1], here[1:], "P", color=VERMILION, **cross)
-        self._ticks(ax.xaxis, over[0], x)
-        self._ticks(ax.yaxis, over[1], y)
-        bar = self.figure_.colorbar(self.im_, ax=ax)
-        percent_axis(bar.ax.yaxis)
-        bar.set_label("Expected captured variance, of the best possible", fontsize="small")
-        bar.outline.set_visible(False)
 
     def _ticks(self, axis: Any, over: str, values: Sequence[float]) -> None:
         here = getattr(self.plan, over)

@@ -8,8 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import skdppca
-from skdppca.planner import plan
-from skdppca.plotting import LoadingsDisplay, PlanDisplay
+from skdppca.plotting import LoadingsDisplay
 from skdppca.plotting._display import BLUE, NOISE, WARNING, contrast
 
 LEAST = 4.5
@@ -54,20 +53,6 @@ def test_a_number_is_read_on_every_cell_of_a_heat_map():
     for (i, l), value in np.ndenumerate(loadings):  # noqa: E741
         words = display.text_[l, i]
         assert contrast(words.get_color(), display.im_.to_rgba(value)) >= LEAST
-
-
-def test_the_share_on_a_contour_is_read_on_its_ground(quick_plans):
-    figure = Figure()
-    found = plan(500, 4, 1, 0.3, methods=["DPGauss"])
-    display = PlanDisplay.from_plan(
-        found, over=("n_samples", "epsilon"), ax=figure.subplots(), title=None
-    )
-    levels = display.contours_.levels
-    assert len(levels) > 0
-    for label, level in zip(
-        display.contours_.labelTexts, display.contours_.labelLevelList, strict=True
-    ):
-        assert contrast(label.get_color(), display.im_.to_rgba(level)) >= LEAST
 
 
 @pytest.mark.parametrize(("scheme", "colours"), list(schemes()))
