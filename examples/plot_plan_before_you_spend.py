@@ -26,8 +26,8 @@ print(first.sentence())
 # Many questions at once
 # ----------------------
 #
-# The curve shows how much of what ``PCA`` captures the components capture, from a tenth to ten times
-# the people. The dashed line marks the question above.
+# The curve shows how much of what ``PCA`` captures the components capture, from a tenth to ten
+# times the people. The dashed line marks the question above.
 
 PlanDisplay.from_plan(first, over="n_samples")
 plt.show()
