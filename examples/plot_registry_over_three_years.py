@@ -23,6 +23,7 @@ import numpy as np
 from skdppca import DPGauss, PrivacyLedger
 from skdppca.metrics import captured_variance
 from skdppca.planner import plan
+from skdppca.privacy import epsilon_of, mu_of
 
 QUARTERS = [f"{year}-Q{q}" for year in (2024, 2025, 2026) for q in (1, 2, 3, 4)]
 PATIENTS, VALUES, K, TURN = 400, 12, 3, 0.25
@@ -125,16 +126,18 @@ for quarter, fit in list(zip(QUARTERS, report.details["joined"], strict=True))[-
 # Plan it
 # -------
 #
-# Twelve cohorts have the noise of one joint fit at mu over the root of twelve. The plan reads no
-# data, and knows of no drift.
+# Twelve cohorts have the noise of one joint fit at mu over the root of twelve. The plan for that
+# fit reads no data, and knows of no drift.
+
+joint = epsilon_of(mu_of(1.0, 1e-6) / len(QUARTERS) ** 0.5, 1e-6)
 
 print(
     plan(
         PATIENTS * len(QUARTERS),
         VALUES,
         K,
-        epsilon=1.0,
-        cohorts=len(QUARTERS),
+        epsilon=joint,
+        methods=["DPGauss"],
         spectrum=spectrum,
     ).sentence()
 )

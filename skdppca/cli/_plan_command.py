@@ -47,9 +47,6 @@ class PlanCommand(Command):
         Plan for records that are groups of about ROWS rows.
     is_sparse : bool
         Plan for a sparse table.
-    cohorts : int
-        Number of cohorts of equal size, each fitted with this epsilon; --n counts the people of all
-        cohorts.
     spectrum : str or None
         Assumed variances: flat, power-law (default), spiked, or numbers with commas between them.
         A last ',...' repeats the last number.
@@ -80,7 +77,6 @@ class PlanCommand(Command):
     tails: str = option(of=PrivatePCA)
     gap: str = option(of=PrivatePCA)
     is_sparse: bool = flag("--sparse")
-    cohorts: int = option(of=plan, metavar="N")
     spectrum: str | None = option()
     methods: list[str] | None = option(
         "--method", nargs="+", type=take.method, choices=sorted(NAMES.keys() - METHODS.keys())

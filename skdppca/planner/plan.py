@@ -72,7 +72,6 @@ class Plan(PlannedFit):
     is_sparse : bool
     wanted : int, float, str or None
         `n_components` as it was asked for.
-    cohorts : int
     recommended : str
         The method that `PrivatePCA` takes by the same public facts.
     why : str
@@ -143,10 +142,9 @@ class Plan(PlannedFit):
                 f"(d={self.n_features}, k={self.n_components}): what it releases is noise. {would}"
             )
         low, high = map(percent_captured, (first.captured_low, first.captured_high))
-        each = f" for each of {self.cohorts} merged cohorts" if self.cohorts > 1 else ""
         text = (
             f"At n={self.n_samples}, d={self.n_features}, k={self.n_components}, "
-            f"epsilon={self.epsilon:g}{each}, expect {first.percent} of the best possible "
+            f"epsilon={self.epsilon:g}, expect {first.percent} of the best possible "
             f"variance from {first.method} (half of all fits: {low} to {high})."
         )
         if first.captured_skewed is not None:
@@ -244,8 +242,6 @@ class Plan(PlannedFit):
                 f"Every record has {self.group_size} rows, which share {self.shared:.0%} of the "
                 "variance."
             )
-        if self.cohorts > 1:
-            text.append(f"They come in {self.cohorts} cohorts of equal size.")
         if self.scale == "private":
             text.append(
                 "The spectrum is that of the standardised features, whose units differ by factors "
@@ -284,7 +280,6 @@ def plan(
     tails: Literal["heavy", "light"] = "light",
     gap: Literal["large", "unknown"] = "unknown",
     is_sparse: bool = False,
-    cohorts: int = 1,
     spectrum: Any | Literal["flat", "power-law", "spiked"] = None,
     methods: Iterable[str] | None = None,
     progress: Progress | None = None,
@@ -327,10 +322,6 @@ def plan(
         As for `PrivatePCA`. It may change which method is recommended.
     is_sparse : bool, default=False
         Whether X will be a sparse matrix. It may change which method is recommended.
-    cohorts : int, default=1
-        If people arrive in cohorts of equal size, each with this budget, that
-        `PrivatePCA.partial_fit` merges: how many there are. `n_samples` counts the people of all of
-        them together. Their noise is that of one fit at mu over the root of `cohorts`.
     spectrum : str or array-like of shape (n_features,), optional
         Assumed variances along the principal axes: public guesses, or numbers from public data of
         the same kind. The eigenvalues of the private data are private. Or one of these names; the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -15,14 +14,11 @@ from ..decomposition import METHODS, BasePrivatePCA, PrivatePCA
 from ..decomposition.methods import NAMES
 from ..decomposition.parameters import check_parameters
 from ..decomposition.private_pca import for_heavy_tails
-from ..privacy import epsilon_of, mu_of
+from ..privacy import mu_of
 from ..private_data import Public
 from ..records import MAX_ROWS
 from .simulation import SIMULATION, Problem
 from .synthetic_rows import SPECTRA, Assumed
-
-# The method whose releases `partial_fit` merges.
-GROWING = "DPGauss"
 
 # The variances are held one by one.
 MOST_FEATURES = 2**24
@@ -31,7 +27,6 @@ CONSTRAINTS = {
     "n_samples": [Interval(Integral, 2, MAX_ROWS, closed="both")],
     "n_features": [Interval(Integral, 1, MOST_FEATURES, closed="both")],
     "group_size": [Interval(Integral, 1, MAX_ROWS, closed="both"), None],
-    "cohorts": [Interval(Integral, 1, MAX_ROWS, closed="both")],
     "n_components": BasePrivatePCA._parameter_constraints["n_components"],
     "epsilon": [Interval(Real, 0, None, closed="neither")],  # at inf there is nothing to plan
     "delta": PrivatePCA._parameter_constraints["delta"],
@@ -67,7 +62,6 @@ class PlannedFit:
     gap: Literal["large", "unknown"]
     is_sparse: bool
     wanted: int | float | Literal["auto", "mle"] | None
-    cohorts: int
 
     @property
     def sees_spectrum(self) -> bool:
@@ -81,26 +75,19 @@ class PlannedFit:
         return Public(self.n_features, self.adjacency, unit, self.is_sparse)
 
     def chosen(self) -> tuple[str, str]:
-        """Return the method that `PrivatePCA` takes, and why; of cohorts, in `partial_fit`.
+        """Return the method that `PrivatePCA` takes, and why.
 
         Raises
         ------
         ValueError
             If no fit with these parameters is possible.
         """
-        if self.delta == 0 and self.cohorts > 1:
-            raise ValueError(
-                f"delta=0 leaves no Gaussian noise for the matrices of cohorts={self.cohorts}; "
-                "give a small delta such as 1e-6, or cohorts=1"
-            )
         if self.delta == 0 and (self.scale is not None or self.sees_spectrum):
             raise ValueError(
                 f"delta=0 leaves no Gaussian noise for scale={self.scale!r} and "
                 f"n_components={self.wanted!r}; give scale=None and a number of components, or a "
                 "small delta such as 1e-6"
             )
-        if self.cohorts > 1:
-            return GROWING, f"{self.cohorts} cohorts need a matrix, which can be merged"
         pca = PrivatePCA(
             self.wanted,
             epsilon=self.epsilon,
@@ -115,11 +102,7 @@ class PlannedFit:
         return pca._choice(self.public)
 
     def problem(self, name: str, law: str = "normal") -> Problem:
-        """What is simulated of a method, set as `PrivatePCA` sets it; see `Assumed`.
-
-        The noise of T merged matrices of n / T records is that of one matrix of n records at
-        ``mu / sqrt(T)``.
-        """
+        """Return what is simulated of a method, set as `PrivatePCA` sets it; see `Assumed`."""
         settings: dict[str, Any] = {}
         if self.delta == 0:
             settings = {"noise": "student"}
@@ -127,19 +110,13 @@ class PlannedFit:
                 settings["variance_share"] = 0
         elif self.tails == "heavy":
             settings = for_heavy_tails(name, grouped=self.group_size is not None)
-        epsilon = self.epsilon
-        if self.cohorts > 1:
-            # whitened scores need variances: there are no nested spheres, as in `partial_fit`
-            settings = {**settings, "whiten": True}
-            mu = mu_of(self.epsilon, self.delta) / math.sqrt(self.cohorts)
-            epsilon = epsilon_of(mu, self.delta)
         return Problem(
             name,
             settings,
             self.n_samples,
             np.array(self.variances),
             self.n_components,
-            self.n_samples * (mu_of(epsilon, self.delta) if self.delta else epsilon),
+            self.n_samples * (mu_of(self.epsilon, self.delta) if self.delta else self.epsilon),
             self.delta,
             self.adjacency,
             Assumed(self.group_size, self.shared, self.scale, self.missing, self.tails, law),
@@ -152,11 +129,6 @@ def checked(given: dict[str, Any]) -> dict[str, Any]:
     Invalid ones are refused, but for the spectrum's numbers, which are checked with their count.
     """
     check_parameters(CONSTRAINTS, given, "plan")
-    if given["cohorts"] > given["n_samples"]:
-        raise ValueError(
-            f"cohorts={given['cohorts']} exceeds n_samples={given['n_samples']}, the people of all "
-            "cohorts together; choose fewer cohorts"
-        )
     d, k = given["n_features"], given["n_components"]
     counted = isinstance(k, Integral)
     if isinstance(given["spectrum"], str) and given["spectrum"] == "spiked" and not counted:
@@ -190,16 +162,14 @@ def methods_of(methods: Iterable[str] | None, planned: PlannedFit) -> list[str]:
         raise ValueError(f"methods={names} must be one or more of {list(METHODS)}; choose of these")
     if any(name not in possible for name in names):
         raise ValueError(
-            f"methods={names} cannot all be planned with n_components={planned.wanted!r}, "
-            f"delta={planned.delta:g} and cohorts={planned.cohorts}; choose of {possible}"
+            f"methods={names} cannot all be planned with n_components={planned.wanted!r} "
+            f"and delta={planned.delta:g}; choose of {possible}"
         )
     return list(dict.fromkeys(names))
 
 
 def _can(name: str, planned: PlannedFit) -> bool:
     """Whether a method can be fitted so, and is no other one then."""
-    if planned.cohorts > 1:
-        return name == GROWING
     if planned.delta == 0:
         return name == "SmoothSensitivityPCA"
     if planned.sees_spectrum:

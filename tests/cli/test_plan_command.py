@@ -37,7 +37,7 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
         *("plan", "--n", 50, "--d", 3, "-k", 2, "--epsilon", 0.5, "--delta", 1e-5),
         *("--adjacency", "replace-one", "--spectrum", "3,2,1", "--method", "gauss", "kdppca"),
         *("--groups", 4, "--shared", 0.3, "--scale", "private", "--missing", "mean"),
-        *("--tails", "heavy", "--gap", "large", "--sparse", "--cohorts", 3),
+        *("--tails", "heavy", "--gap", "large", "--sparse"),
     )
     assert result.out == "answer\n"
     (question,) = asked
@@ -56,7 +56,6 @@ def test_all_that_is_given_reaches_the_plan(run, monkeypatch):
         "tails": "heavy",
         "gap": "large",
         "is_sparse": True,
-        "cohorts": 3,
         "spectrum": [3.0, 2.0, 1.0],
         "methods": ["gauss", "kdppca"],
     }

@@ -42,7 +42,6 @@ def test_the_same_question_is_simulated_once_and_every_other_one(home, simulated
         {"scale": "private"},
         {"missing": "mean"},
         {"tails": "heavy"},
-        {"cohorts": 2},
         {"spectrum": [3.0, 2.0, 1.5]},
     ]
     plans = [ask(**question) for question in questions]

@@ -13,14 +13,13 @@ from scipy.stats import random_correlation
 from skdppca import DPGauss, ResidualGauss
 from skdppca._text.digits import percent_captured
 from skdppca.decomposition import METHODS
-from skdppca.decomposition import dp_gauss as dp_gauss_mechanism
 from skdppca.exceptions import SeededNoiseWarning
 from skdppca.linalg import decreasing_eigh
 from skdppca.metrics import captured_variance, missed_share
 from skdppca.planner import Expectation, answers, plan, simulation
 from skdppca.planner.simulation import EFFORTS, SIMULATION, Effort, Problem
 from skdppca.planner.synthetic_rows import Assumed, exact_rows
-from skdppca.privacy import epsilon_of, mu_of
+from skdppca.privacy import mu_of
 
 QUICK = ["DPGauss", "DPPowerMethod"]
 SPIKES = np.r_[4.0, 3.0, np.ones(6)]
@@ -54,16 +53,6 @@ def test_where_little_is_visible_records_are_planned_to_be_scaled():
     # the noise of an entry, as a share of the total variance: at least that of one full matrix
     total = sum(plan(300, 20, 1, epsilon=0.5, methods=["DPGauss"]).variances)
     assert 1 / (mu_of(0.5, 1e-6) * 300) < row.noise_sd / total < 3 / (mu_of(0.5, 1e-6) * 300)
-
-
-def test_cohorts_have_no_nested_spheres(monkeypatch):
-    def refuse(*_, **__):
-        raise NotImplementedError
-
-    monkeypatch.setattr(dp_gauss_mechanism, "release_nested", refuse)
-    with pytest.raises(NotImplementedError):
-        plan(300, 20, 1, epsilon=0.4, methods=["DPGauss"])
-    plan(300, 20, 1, epsilon=0.8, cohorts=4)
 
 
 def test_all_methods_are_planned_by_default_the_recommended_one_and_then_best_first(quick_plans):
@@ -193,20 +182,6 @@ def test_a_row_tells_all_of_a_method_and_a_plan_warns_of_nothing(
     assert row.method == method and row.memory and row.releases
     assert 0 <= row.captured_low <= row.captured <= row.captured_high <= 1
     assert (row.noise_sd is not None) == one_sum
-
-
-def test_cohorts_have_the_noise_of_one_fit_at_mu_over_the_root_of_their_number(found):
-    # the same fits, but for a rounding of epsilon
-    known = {"n_samples": 3000, "n_features": 8, "n_components": 2, "spectrum": SPIKES}
-    grown = plan(**known, cohorts=9)
-    epsilon = epsilon_of(mu_of(1.0, 1e-6) / 3, 1e-6)
-    (joint,) = plan(**known, epsilon=epsilon, methods=["DPGauss"]).rows
-    (row,) = grown.rows
-    assert row.captured == pytest.approx(joint.captured, abs=1e-6)
-    assert row.method == "DPGauss" and row.recommended
-    assert "epsilon=1 for each of 9 merged cohorts" in str(grown)
-    assert "They come in 9 cohorts of equal size." in str(grown)
-    assert "cohort" not in str(found)
 
 
 # Standardised features are fitted in units of their own. Others take another way through the
