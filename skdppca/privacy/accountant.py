@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_FLOOR, Context
 from html import escape
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from .._text import printable
 from ..exceptions import BudgetExceeded, LedgerError, SealedAccountantError
@@ -24,14 +24,10 @@ from .events import (
     add_event,
     stated_event,
 )
-from .export import to_dp_event
 from .pricing import epsilon_of_event
 from .statement import PrivacyCost, Statement
 from .strength import warn_if_weak
 from .units import check_unit
-
-if TYPE_CHECKING:
-    from dp_accounting import DpEvent
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Receipt)
@@ -483,40 +479,6 @@ class BaseAccountant(ABC):
         wrong = alone(self._current).lacks(receipts)
         if wrong is not None:
             raise LedgerError(f"{self!r}: {wrong}; put the account itself back")
-
-    def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
-        """Return all charges together as one event of the library dp-accounting.
-
-        Parameters
-        ----------
-        kept_back : float, default=0.0
-            A part of your target delta, for the charges that have a delta of their own: no event
-            of dp-accounting has one. It must cover the sum of these deltas.
-
-        Returns
-        -------
-        dp_accounting.DpEvent
-            To be priced by ``PLDAccountant()``, or by ``RdpAccountant()`` with private selections,
-            at your target delta minus `kept_back`. Leave their ``neighboring_relation`` at its
-            default, also for "replace-one": the event has the sensitivity of the accountant's
-            adjacency. A seeded charge makes the whole event not private.
-
-        Raises
-        ------
-        ValueError
-            If `kept_back` is too small (the message says how much is needed), or of private
-            searches beside pure or (epsilon, delta) charges.
-
-        Examples
-        --------
-        >>> from skdppca.privacy import GaussianEvent, PrivacyAccountant
-        >>> accountant = PrivacyAccountant(epsilon=1.0, delta=1e-6)
-        >>> notion = {"adjacency": "add-remove", "unit": "row"}
-        >>> receipt = accountant.charge(GaussianEvent(0.125), **notion)
-        >>> round(accountant.to_dp_event().noise_multiplier, 3)
-        8.0
-        """
-        return to_dp_event(self.statement().event(), kept_back)
 
     def _refusal(self, chain: Chain, event: PrivacyEvent) -> str:
         room, spent = chain.total.room(self.epsilon, self.delta), chain.total.epsilon(self.delta)

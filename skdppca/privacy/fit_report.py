@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta, MsgspecError, Struct, convert
@@ -18,16 +18,12 @@ from msgspec import Meta, MsgspecError, Struct, convert
 from .._text import listed, printable
 from .._text.digits import up
 from .chain import Receipt, ReleaseRow, canonical
-from .events import ComposedEvent, Event, NonPrivateEvent, PrivacyEvent
-from .export import to_dp_event
+from .events import ComposedEvent, Event, PrivacyEvent
 from .grown import cost_in_all, cost_to_most, is_declared, is_grown, joined_fits, paid_for
 from .notebook import html_table
 from .pricing import compose, epsilon_of_event, is_affordable
 from .storage import parse_json
 from .units import protected_together
-
-if TYPE_CHECKING:
-    from dp_accounting import DpEvent
 
 SCHEMA = "skdppca-fit/1"
 
@@ -330,34 +326,6 @@ class PrivacyReport:
             f"{protected_together(self.unit)} changes the probability of any set of outcomes by at "
             f"most a factor exp({epsilon}), plus {self.delta:g}."
         )
-
-    def to_dp_event(self, *, kept_back: float = 0.0) -> DpEvent:
-        """Return the cost of this fit as an event of the library dp-accounting.
-
-        Parameters
-        ----------
-        kept_back : float, default=0.0
-            A part of your target delta, for a release with a delta of its own.
-
-        Returns
-        -------
-        dp_accounting.DpEvent
-            To be priced as `PrivacyAccountant.to_dp_event` says. A release that is not private is
-            a ``NonPrivateDpEvent``.
-
-        Raises
-        ------
-        ValueError
-            If `kept_back` is too small; the message says how much is needed.
-
-        Examples
-        --------
-        >>> from skdppca.privacy import GaussianEvent, PrivacyReport
-        >>> report = PrivacyReport("DPGauss", 1.1, 1e-6, "add-remove", "row", GaussianEvent(0.25))
-        >>> round(report.to_dp_event().noise_multiplier, 6)
-        4.0
-        """
-        return to_dp_event(self.cost if self.private else NonPrivateEvent(), kept_back)
 
     def __repr__(self) -> str:
         what = (
