@@ -13,12 +13,14 @@ from ..private_data import PrivateData
 from ..records.kernels import Kernel
 from ..statistics import ClippedSum, Distances, KendallMatrix
 from ..statistics.lemmas import ball_sum, psd_sum
-from .base import BUDGET, Release
+from .base import BUDGET, Release, ample
+from .clipping import excess_records
 from .kendall import count_sd, forms_all_pairs, kendall_matrix
 from .missing import noise_inflation
 from .norm_histogram import (
     HISTOGRAM,
     LEAST_NORM,
+    NormHistogram,
     histogram_mu,
     norm_histogram,
     seen_norms,
@@ -116,6 +118,7 @@ def rough_centre(data: PrivateData, corrected: bool = False) -> Centred:
         return Centred(data.centred_at(total / (data.n * _present(data))), None)
     bounded = data.norm_bound is not None
     least = CENTRE.least_polishing_bounded if bounded else CENTRE.least_polishing
+    least *= ample(data.effective(data.remaining))  # what less clipping costs in noise
     polishing = max(CENTRE.polishing / reach(data.of_sample, data.remaining), least)
     polishing = min(polishing, CENTRE.most_polishing)
     return _centred(data, data.remaining, polishing, data.norm_bound, corrected=corrected)
@@ -206,6 +209,7 @@ def _centred(
         No mean of all is needed where a random part tells the others.
     """
     spent, near, is_blind = 0.0, False, False
+    tail: NormHistogram | None = None
     last_rounds, asks_all = CENTRE.polishing_rounds, CENTRE.rounds_of_all
     if thorough:
         last_rounds, asks_all = CENTRE.location_rounds, CENTRE.location_rounds_of_all
@@ -256,6 +260,9 @@ def _centred(
             seen = distances.z > HISTOGRAM.next_seen
             if seen:
                 radius = distances.median
+        # a location is to be clipped, however little noise there is
+        if seen and not thorough and ample(start.effective(budget)) > 1:
+            tail = distances
     # 3. means that are precise; each shortens the distance by what it moves the centre
     if thorough:
         rounds = _last_rounds(1 - spent, len(rounds), asks_all)
@@ -264,7 +271,11 @@ def _centred(
         rounds = _of_all(rounds, asks_all)
     while rounds:
         (share, of_all), *rounds = rounds
-        better = estimate.improved(radius, budget * math.sqrt(share), "centre", of_all)
+        mu, longest = budget * math.sqrt(share), radius
+        if tail is not None:
+            excess = excess_records(start.n, start.n_features, start.effective(mu))
+            longest = max(radius, tail.exceeded_by(min(excess, start.n / 2)))
+        better = estimate.improved(longest, mu, "centre", of_all)
         if better.is_noise and asks_all and not of_all:
             rounds = _of_all(rounds, asks_all)
             continue

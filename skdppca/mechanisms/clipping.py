@@ -13,7 +13,7 @@ from ..private_data import PrivateData
 from ..records import MAX_ROWS
 from ..statistics import BoundedTotal, Distances, Measure, RowCounts, clip_measure
 from ..statistics.lemmas import psd_sum
-from .base import BUDGET
+from .base import BUDGET, ample
 from .clipping_factor import ClippingFactor
 from .norm_histogram import (
     HISTOGRAM,
@@ -102,7 +102,9 @@ class ExpectedNorms:
 
 
 def excess_records(n: float, dim: int, mu: float, weight: float = CLIPPING.noise_weight) -> float:
-    """How many records to clip: more when the noise dominates, and at least 3 % of them.
+    """Return how many records to clip: more when the noise dominates, and at least 3 % of them.
+
+    With an ample mu the least share falls with its square, as the variance of the noise does.
 
     Parameters
     ----------
@@ -115,7 +117,7 @@ def excess_records(n: float, dim: int, mu: float, weight: float = CLIPPING.noise
     weight : float, optional
         Of the noise against the clipping bias; by default that of `CLIPPING`.
     """
-    return max(CLIPPING.least_clipped * n, weight * math.sqrt(dim) / mu)
+    return max(CLIPPING.least_clipped * n / ample(mu) ** 2, weight * math.sqrt(dim) / mu)
 
 
 def radius_mu(data: PrivateData, usual: float, most: float) -> float:

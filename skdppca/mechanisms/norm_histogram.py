@@ -15,6 +15,7 @@ import numpy as np
 from ..private_data import PrivateData
 from ..statistics import Measure, MeasureHistogram
 from ..statistics.lemmas import psd_sum
+from .base import ample
 from .clipping_factor import ClippingFactor
 
 # The cells about 1: half octaves from 2^-40.5 to 2^40.5. A norm outside of that is in none.
@@ -47,8 +48,8 @@ class HistogramConstants:
     near_to: float = 4.0
     # Sds of another window above: a false one would let the noise of all that follows grow.
     apart_seen: float = 6.0
-    # Sds that all records in one cell should at least be, if that is paid for, and at most: the
-    # tail is precise then.
+    # Sds that all records in one cell should at least be, if that is paid for, and at most, unless
+    # mu is ample: the tail is precise then.
     certain: float = 16.0
     precise: float = 200.0
     # Cells below and above all that stands out that count as well, with their noise, where a mean
@@ -321,4 +322,5 @@ def histogram_mu(data: PrivateData, usual: float, most: float, certain: float) -
     if data.exact:
         return math.inf
     one_sd = psd_sum(1.0, data.public.adjacency) / data.effective(1.0) / data.of_sample.n
-    return max(min(HISTOGRAM.precise * one_sd, usual), min(certain * one_sd, most))
+    precise = HISTOGRAM.precise * ample(data.effective(data.budget.mu))
+    return max(min(precise * one_sd, usual), min(certain * one_sd, most))

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 from ..private_data import PrivateData
+from .base import ample
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ SAMPLING = SamplingConstants()
 def with_sample(data: PrivateData) -> PrivateData:
     """The same records, a random part of which is asked for norms; nothing is charged.
 
-    From public numbers and the noisy n alone: all of them are asked if they are few, and if the
-    part would not fit into memory or cannot be had at once.
+    From public numbers and the noisy n alone: all of them are asked if they are few, if mu is ample
+    (a part would tell less than the noise hides), and if the part would not fit into memory or
+    cannot be had at once.
     """
     if data.exact or data.sample is not None or not data.remaining > 0:
         return data
@@ -48,6 +50,6 @@ def with_sample(data: PrivateData) -> PrivateData:
     records = SAMPLING.records * math.sqrt(max(1.0, d / SAMPLING.few_features)) / mu
     share = math.ceil(SAMPLING.steps * records / data.n) / SAMPLING.steps
     wide = not data.public.is_sparse and share * data.n * d > SAMPLING.most_entries
-    if share >= SAMPLING.most_share or wide:
+    if share >= SAMPLING.most_share or wide or ample(mu) > 1:
         return data
     return data.sampled(round(SAMPLING.steps * share), SAMPLING.steps)

@@ -50,12 +50,20 @@ def test_without_noise_nothing_is_clipped():
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 def test_the_clipping_norm_leaves_out_a_few_records_at_one_question(scale, adjacency):
-    data = private_data(scale * ROWS, 2.0, n=20_000.0, adjacency=adjacency)
+    data = private_data(scale * ROWS, 1.0, n=20_000.0, adjacency=adjacency)
     clip = clip_records(data, 15, data.remaining)
     assert not clip.spherical
     assert 0.01 < beyond(scale * ROWS, clip.radius) < 0.06
     assert names(data) == ["clipping norm"]
-    assert cost(data) <= 0.03 * 2.0**2 * (1 + 1e-12)
+    assert cost(data) <= 0.03 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("mu", [2.0, 10.0, 1000.0])
+def test_an_ample_budget_clips_fewer_records_by_its_square(mu):
+    data = private_data(ROWS, mu, n=20_000.0)
+    clip = clip_records(data, 15, data.remaining)
+    assert beyond(ROWS, clip.radius) < 2 * CLIPPING.least_clipped / mu**2 + 1e-4
+    assert cost(data) <= 0.03 * mu**2 * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5])

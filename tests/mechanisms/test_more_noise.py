@@ -96,3 +96,8 @@ def test_a_random_part_is_as_large_as_the_noise_asks(noisier):
     shares = [with_sample(private_data(X, mu, n=1e5)).sample_share for mu in (1.0, FACTOR)]
     assert math.isclose(shares[0], 4000 * FACTOR / 1e5, abs_tol=2e-3)
     assert math.isclose(shares[1], 4000 / 1e5, abs_tol=2e-3)
+
+
+@pytest.mark.parametrize("mu", [1.1 * FACTOR, 1e3])
+def test_an_ample_budget_asks_all_records(noisier, mu):
+    assert with_sample(private_data(np.ones((100_000, 2)), mu, n=1e5)).sample is None
