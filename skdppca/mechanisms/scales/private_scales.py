@@ -14,7 +14,15 @@ from ...statistics import Count, MeanSquares
 from ...statistics.lemmas import psd_sum
 from ..base import BUDGET, Mechanism, Release
 from ..column_cells import CellCounts, Share, ask_cells
-from .octaves import EDGES, OCTAVES, WIDE_EDGES, Reading, lie_outside, magnitudes_of, read_octaves
+from .octaves import (
+    EDGES,
+    WIDE_EDGES,
+    Reading,
+    lie_outside,
+    magnitudes_of,
+    read_octaves,
+    seen_sds,
+)
 from .zoom import zoom
 
 
@@ -174,11 +182,12 @@ def private_scales(data: PrivateData, located: bool) -> Scales:
     mu = data.effective(data.fraction(1.0))
     noise = psd_sum(math.sqrt(data.n_features), data.public.adjacency) / mu
     kappa = float(np.median(n)) / noise
-    if kappa * math.sqrt(SCALES.few_records.most) < OCTAVES.seen:
+    seen = seen_sds(data.n_features)
+    if kappa * math.sqrt(SCALES.few_records.most) < seen:
         return nothing
     # 2. in which octaves about the centre they lie
     unit, octaves, reading = _looks(data, n, n_sd, kappa, located)
-    if np.mean(reading.z > OCTAVES.seen) < SCALES.least_seen:
+    if np.mean(reading.z > seen) < SCALES.least_seen:
         return nothing
     if (unit != 1).any():
         data = data.scaled(unit)

@@ -17,6 +17,7 @@ from .octaves import (
     best_windows,
     moments,
     neighbours,
+    seen_sds,
     shares_of,
     windows_of,
 )
@@ -311,7 +312,7 @@ def _read_cells(
         before = read.sum()
         read |= neighbours(read) & (counts > OCTAVES.next_seen * sd)
     share = (counts * read).sum(axis=1) / cells.n
-    found = (z >= OCTAVES.seen) & (share >= ZOOM.least_found)
+    found = (z >= seen_sds(len(z))) & (share >= ZOOM.least_found)
     n_spread = N_CELLS - np.argmax(read, axis=1) - np.argmax(read[:, ::-1], axis=1)
     flag = np.any([(intervals.low <= x) & (x < intervals.high) for x in FLAGS], axis=0)
     # 2. of their values, of those seen elsewhere, and of those seen nowhere

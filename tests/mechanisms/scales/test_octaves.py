@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skdppca.mechanisms.column_cells import CellCounts
-from skdppca.mechanisms.scales.octaves import EDGES, OCTAVES, VALUES, ZERO, read_octaves
+from skdppca.mechanisms.scales.octaves import EDGES, VALUES, ZERO, read_octaves, seen_sds
 
 N = 10_000
 RNG = np.random.default_rng(0)
@@ -89,7 +89,7 @@ def test_where_no_value_is_seen_to_differ_few_are_taken_to_be_1(seed):
 @pytest.mark.parametrize("e", [0.4, 0.6])
 def test_what_is_not_seen_gets_the_largest_scale(e):
     readings = [read(counted(NORMAL), e, seed) for seed in range(20)]
-    unseen = [r for r in readings if r.z[0] <= OCTAVES.seen]
+    unseen = [r for r in readings if r.z[0] <= seen_sds(1)]
     assert len(unseen) > 5
     for reading in unseen:
         assert reading.variance[0] == EDGES[-1] ** 2
@@ -116,3 +116,15 @@ def test_an_unsure_number_of_values_is_no_sign_that_some_differ():
     assert not sure.clear[0]
     assert unsure.clear[0]
     assert unsure.variance[0] == pytest.approx(0.02, rel=0.1)
+
+
+@pytest.mark.parametrize("d", [100, 1000])
+def test_noise_alone_hardly_ever_gives_one_of_many_features_a_unit(d):
+    """A false unit hides all others; with 3.5 sds for any d, one in seven had one (seed 0)."""
+    rng = np.random.default_rng(0)
+    every, tables = np.ones(d), 20_000 // d
+    found = 0
+    for _ in range(tables):
+        cells = CellCounts(rng.normal(size=(d, len(VALUES))), every, 5 * every, every)
+        found += np.count_nonzero(read_octaves(cells, True).z > seen_sds(d))
+    assert found <= 0.3 * tables
