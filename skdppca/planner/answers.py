@@ -50,6 +50,9 @@ class Expectation:
         the median over fits. The metric is `skdppca.metrics.captured_variance`.
     captured_low, captured_high : float
         Half of all fits lie between these.
+    lost : float
+        Share of all fits whose components are all lost in the noise, as the fit's report says, or
+        that find no scale with ``scale="private"``.
     clip : {"clipped", "scaled"}
         What is done to records, or to their products with the components so far.
     clip_norm : float or None
@@ -75,6 +78,7 @@ class Expectation:
     captured: float
     captured_low: float
     captured_high: float
+    lost: float
     clip: str
     clip_norm: float | None
     noise_sd: float | None

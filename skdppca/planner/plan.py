@@ -39,6 +39,8 @@ class NothingConstants:
     # Shares of the way from what chance captures to all: less than the first is nothing, and the
     # second is enough.
     least: float = 0.1
+    # A method finds nothing if it loses all components in more than this share of fits.
+    lost: float = 0.5
     enough: float = 0.5
     # How many numbers of records are tried, each about 3.2 times the one before.
     steps: int = 8
@@ -156,14 +158,16 @@ class Plan(PlannedFit):
 
     @property
     def finds_nothing(self) -> bool:
-        """Whether every method is expected to capture hardly more than chance would."""
+        """Whether every method loses its components in the noise, or captures what chance would."""
         return max(map(self._found, self.rows)) < NOTHING.least
 
     def _found(self, row: Expectation) -> float:
-        """How much of the way from chance to all a method is expected to go."""
+        """Return how far a method goes from chance to all; 0 if most of its fits show noise."""
         k, d = self.n_components, self.n_features
         chance = k / d * math.fsum(self.variances) / math.fsum(self.variances[:k])
-        return 1.0 if chance > 1 - NOTHING.least_missed else (row.captured - chance) / (1 - chance)
+        if chance > 1 - NOTHING.least_missed:
+            return 1.0
+        return 0.0 if row.lost > NOTHING.lost else (row.captured - chance) / (1 - chance)
 
     def choice(self) -> str:
         """Return in words which method `PrivatePCA` takes, and whether another one is ahead."""

@@ -214,6 +214,7 @@ def predict(problem: Problem, effort: Effort, tick: Tick) -> dict[str, Any]:
     problem = problem.lumped()
     losses: list[float] = []
     sampling: list[float] = []
+    lost: list[bool] = []
     noise: list[tuple[str, float, float]] = []
     draw = 0
     entries = problem.n_rows * len(problem.variances)
@@ -226,6 +227,7 @@ def predict(problem: Problem, effort: Effort, tick: Tick) -> dict[str, Any]:
             fitted.append(_fit(problem, drawn, draw * SIMULATION.fits_a_draw + i))
             tick((len(losses) + i + 1) / max(effort.least, most))
         losses += [missed_share(pca.components_, drawn.values, drawn.vectors) for pca in fitted]
+        lost += map(_is_lost, fitted)
         noise += [found for pca in fitted for found in _noise(problem, pca)]
         if not problem.is_whole:
             sampling.append(_sampling_loss(problem, drawn, fitted))
@@ -237,6 +239,7 @@ def predict(problem: Problem, effort: Effort, tick: Tick) -> dict[str, Any]:
         quartiles -= better * np.minimum(max(float(np.mean(sampling)), 0.0), quartiles)
     high, median, low = (1 - quartiles).tolist()
     found = {"captured": median, "captured_low": low, "captured_high": high}
+    found["lost"] = float(np.mean(lost))
     if not noise:
         return {**found, "clip": "clipped", "clip_norm": None, "noise_sd": None}
     clips, norms, sds = zip(*noise, strict=True)
@@ -314,6 +317,12 @@ def _sampling_loss(problem: Problem, drawn: SyntheticRows, fitted: list[BasePriv
     weights = values[:k, None] - values[None, k:]
     pairs = len(fitted) * (len(fitted) - 1)
     return float(np.sum(weights * products) / pairs / values[:k].sum())
+
+
+def _is_lost(pca: BasePrivatePCA) -> bool:
+    """Return whether the fit says that all of its components are noise, or finds no scale."""
+    unscaled = pca.scale == "private" and bool(np.all(pca.scale_ == 1))
+    return unscaled or bool(np.all(pca.privacy_.details.get("alignments", 1.0) <= 0))
 
 
 def _noise(problem: Problem, pca: BasePrivatePCA) -> list[tuple[str, float, float]]:

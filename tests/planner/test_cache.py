@@ -18,7 +18,12 @@ def simulated(monkeypatch):
 
     def predict(problem, effort, tick):
         made.append(1)
-        captured = {"captured": 0.9 - len(made) / 7e3, "captured_low": 0.1, "captured_high": 0.9}
+        captured = {
+            "captured": 0.9 - len(made) / 7e3,
+            "captured_low": 0.1,
+            "captured_high": 0.9,
+            "lost": 0.0,
+        }
         return {**captured, "clip": "clipped", "clip_norm": 0.1 + 0.2, "noise_sd": None}
 
     monkeypatch.setattr(answers, "predict", predict)

@@ -40,7 +40,7 @@ def asked(facts):
 
 def prediction(captured):
     low, high = captured - 0.1, captured + 0.1
-    found = {"captured": captured, "captured_low": low, "captured_high": high}
+    found = {"captured": captured, "captured_low": low, "captured_high": high, "lost": 0.0}
     return {**found, "clip": "clipped", "clip_norm": None, "noise_sd": None}
 
 

@@ -270,6 +270,12 @@ def test_where_nothing_is_found_a_plan_says_only_that_and_how_many_records_would
     assert not more.finds_nothing and more.rows[0].captured > 0.5
 
 
+def test_scales_that_the_noise_hides_are_nothing_however_much_is_captured():
+    found = plan(1000, 100, 2, epsilon=0.3, scale="private", methods=["DPGauss"])
+    assert found.finds_nothing and found["DPGauss"].lost > 0.9
+    assert found["DPGauss"].captured > 0.15
+
+
 @pytest.mark.parametrize("shape", [(5000, 20, 3), (500, 3, 3)])
 def test_what_is_found_is_no_matter_of_more_records(shape):
     found = plan(*shape, methods=["DPGauss"])
