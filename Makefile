@@ -26,8 +26,8 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 CORE_TESTS := $(addprefix tests/,audit decomposition mechanisms noise privacy records statistics)
 
 # What needs the extras dask and federated; without them these tests are left out.
-EXTRA_TESTS := tests/federated tests/cli/test_site_command.py tests/records/test_cluster.py \
-	tests/records/test_cluster_processes.py tests/package/test_import.py tests/package/test_documented.py \
+EXTRA_TESTS := tests/federated tests/cli/test_site_command.py tests/out_of_core/test_cluster.py \
+	tests/out_of_core/test_cluster_processes.py tests/package/test_import.py tests/package/test_documented.py \
 	tests/cli/test_help.py tests/benchmarks/test_published.py
 
 # What measures one cell of every table again.

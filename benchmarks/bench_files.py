@@ -56,7 +56,7 @@ def write(path: Path, n_rows: int) -> None:
 def batches(path: str) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    from skdppca.records.files import PIECE_ENTRIES
+    from skdppca.out_of_core.files import PIECE_ENTRIES
 
     file = pq.ParquetFile(path, pre_buffer=False, buffer_size=2**18)
     yield from file.iter_batches(PIECE_ENTRIES // FEATURES)
@@ -72,7 +72,7 @@ def read(source: Iterator[Any]) -> int:
 
 def passes(fit: Callable[[], object]) -> int:
     """Call a fit to a file, and count how often it reads the file."""
-    from skdppca.records.files import Files
+    from skdppca.out_of_core.files import Files
 
     with mock.patch.object(Files, "pieces", autospec=True, side_effect=Files.pieces) as pieces:
         fit()

@@ -91,7 +91,7 @@ def kinds_of(
     """
     import pyarrow as pa
 
-    from ..records.batches import batches
+    from ..out_of_core.batches import batches
 
     schema = pa.schema([(name, found.types[name]) for name in names])
     kinds: dict[str, set[str]] = {name: set() for name in names}
@@ -134,7 +134,7 @@ def _kinds(cells: pa.Array, decimal: str | None) -> set[str]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from ..records.files import is_number, numbers_of
+    from ..out_of_core.columns import is_number, numbers_of
 
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
@@ -334,7 +334,7 @@ def _check_quotes(file: Path, form: CsvFormat) -> None:
     """Refuse a mark that one record has left open: others would be read as a part of its cell."""
     from pyarrow.fs import LocalFileSystem
 
-    from ..records.files import is_well_quoted
+    from ..out_of_core.batches import is_well_quoted
 
     read = partial(is_well_quoted, LocalFileSystem(), str(file), form.parse_options)
     if not replacing_errors(file, partial(unlike, file, WHAT), read):

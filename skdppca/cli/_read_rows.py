@@ -26,8 +26,8 @@ from ._typed_files import KINDS
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-    from ..decomposition.file_table import FileTable
     from ..decomposition.tables import Table
+    from ..out_of_core.file_table import FileTable
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class TableRows:
 
     def table(self, pca: BasePrivatePCA, tell: Callable[[int], None] | None = None) -> FileTable:
         """The rows as an estimator reads them; `tell` hears of each pass over them."""
-        from ..decomposition.file_table import FileTable
+        from ..out_of_core.file_table import FileTable
 
         return FileTable(pca, self.dataset, self.groups, tell, self.name)
 

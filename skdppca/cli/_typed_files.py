@@ -45,7 +45,7 @@ class TypedFiles:
         """
         import pyarrow.dataset as ds
 
-        from ..decomposition.file_table import index_columns
+        from ..out_of_core.file_table import index_columns
 
         kind = KINDS[files[0].suffix.lower()]
         types: dict[str, Any] = {}
@@ -75,7 +75,7 @@ def _common(one: Any, other: Any) -> Any:
     """The type of a column of several files; None if one has text and another one numbers."""
     import pyarrow as pa
 
-    from ..records.files import is_label, is_number
+    from ..out_of_core.columns import is_label, is_number
 
     if one is None or one == other:
         return other

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from .dask_input import is_dask
-from .dataset_input import is_dataset
+from ..records import collection_of
 from .missing_input import nan_for_missing
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def declared(X: Any) -> Declared:
 
     Parameters
     ----------
-    X : array-like, sparse matrix, table or dataset
+    X : array-like, sparse matrix or table
     """
     frame, layout = frame_of(X), "dense"
     names: tuple[Hashable, ...] | None = None
@@ -103,21 +102,21 @@ def declared(X: Any) -> Declared:
 
 
 def frame_of(X: Any) -> nw.DataFrame[Any] | None:
-    """X as a data frame of narwhals if it is a table in memory; of a dataset, one without rows.
+    """X as a data frame of narwhals if it is a table in memory.
 
     Raises
     ------
     TypeError
         If it is a frame that is not computed yet.
     """
-    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X) or is_dask(X):
+    if isinstance(X, np.ndarray | list | tuple) or sparse.issparse(X):
+        return None
+    if collection_of(X) is not None:
         return None
     import narwhals as nw
 
     arrow: Any = nw.dependencies.get_pyarrow()
-    if is_dataset(X):
-        X = X.schema.empty_table()
-    elif arrow is not None and isinstance(X, arrow.RecordBatch):
+    if arrow is not None and isinstance(X, arrow.RecordBatch):
         X = arrow.Table.from_batches([X])
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from numbers import Integral
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from scipy import linalg, sparse
@@ -21,9 +21,7 @@ from ..exceptions import NotReleasedError, UnaccountedScoreWarning
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy.callers import level_of_user
 from ..privacy.charging import charged_elsewhere
-from ..records import Records
-from .dask_input import apply_lazily, check_lazy_output, is_dask
-from .dataset_input import check_no_dataset
+from ..records import Records, collection_of
 from .parameters import Suggesting
 from .validation import read_rows
 
@@ -78,9 +76,10 @@ class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, Transfo
         ValueError
             X is a dask collection, and `set_output` asks for a data frame.
         """
-        if is_dask(X):
-            check_lazy_output(self)
-            return apply_lazily(self, "transform", X)
+        collection = collection_of(X)
+        if collection is not None:
+            collection.check_output(self)
+            return cast(np.ndarray, collection.apply(self, "transform"))
         X = self._validated(X)
         return self._scores(X).astype(X.dtype, copy=False)
 
@@ -99,8 +98,9 @@ class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, Transfo
         -------
         ndarray of shape (n_rows, n_components)
         """
-        if is_dask(X):
-            check_lazy_output(self)  # before the charge
+        collection = collection_of(X)
+        if collection is not None:
+            collection.check_output(self)  # before the charge
         scores: np.ndarray = super().fit_transform(X, y, **fit_params)
         return scores
 
@@ -128,8 +128,9 @@ class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, Transfo
         ndarray of shape (n_rows, n_features)
         """
         check_is_fitted(self)
-        if is_dask(X):
-            return apply_lazily(self, "inverse_transform", X)
+        collection = collection_of(X)
+        if collection is not None:
+            return cast(np.ndarray, collection.apply(self, "inverse_transform"))
         X = check_array(X, dtype=[np.float64, np.float32], input_name="X", estimator=self)
         if X.shape[1] != len(self.components_):
             raise ValueError(
@@ -263,8 +264,9 @@ class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, Transfo
         -------
         ndarray of shape (n_rows,)
         """
-        if is_dask(X):
-            return apply_lazily(self, "score_samples", X)
+        collection = collection_of(X)
+        if collection is not None:
+            return cast(np.ndarray, collection.apply(self, "score_samples"))
         X = self._validated(X)
         precision = self.get_precision()
         constant = X.shape[1] * math.log(2 * math.pi) - np.linalg.slogdet(precision)[1]
@@ -298,7 +300,6 @@ class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _validated(self, X: Any) -> Any:
         check_is_fitted(self)
-        check_no_dataset(X)
         # what is charged reads its own rows again: here a caller may leave a check out
         X = read_rows(self, X, reset=False, dtype=[np.float64, np.float32], is_finite=None)
         return self._filled(X) if self._may_miss else X

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..records import Records, Source
-from .dask_input import is_dask
-from .dataset_input import is_dataset
+from ..records import Records, Source, collection_of
 from .declared import declared
 from .validation import check_groups, check_rows
 
@@ -48,15 +46,11 @@ class Table:
 
 def opened(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
     """The table of X and the groups of its rows, wherever they are."""
-    if is_dask(X):
-        from .cluster_table import on_cluster
-
-        return on_cluster(estimator, X, groups)
-    if is_dataset(X):
-        from .file_table import FileTable
-
-        return FileTable(estimator, X, groups).opened()
-    return in_memory(estimator, X, groups)
+    collection = collection_of(X)
+    if collection is None:
+        return in_memory(estimator, X, groups)
+    table: Table = collection.table(estimator, groups)
+    return table
 
 
 def in_memory(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:

@@ -21,9 +21,8 @@ from .._sklearn import check_feature_names, check_n_features
 from .._text import comes_back, listed, names_a_label, printable
 from ..exceptions import LabelColumnWarning
 from ..privacy.callers import level_of_user
-from ..records import MAX_ROWS, Source
+from ..records import MAX_ROWS, Source, collection_of
 from ..records.machine import PassThreads
-from .dataset_input import check_no_dataset
 from .declared import as_declared, declared
 from .missing_input import is_missing
 from .sparse_input import MALFORMED, as_compressed
@@ -93,7 +92,9 @@ def check_rows(
     ValueError, TypeError
         With scikit-learn's text where that quotes nothing of the data.
     """
-    check_no_dataset(X)
+    collection = collection_of(X)
+    if collection is not None:
+        collection.check_readable()
     least, ours = 0 if may_be_empty else 1, partial(_about_rows, X)
 
     def read() -> np.ndarray | sparse.csr_array:

@@ -16,12 +16,12 @@ from ..decomposition import METHODS, BasePrivatePCA, PrivatePCA
 from ..decomposition.noise_only import warn_of_noise
 from ..decomposition.tables import Table
 from ..noise import NoiseSource, SharedQuery
+from ..out_of_core.pieces import Pieces, Question
 from ..privacy import epsilon_of
 from ..privacy.charging import needs_no_accountant
 from ..privacy.floats import root_up
 from ..privacy.strength import warn_if_weak
 from ..private_data import Public
-from ..records import Pieces, Question
 from ..releasing import announce
 from ..statistics import Scaled, Statistic
 from .federation import Federation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..noise import SharedQuery
-from ..records import Question
+from ..out_of_core.pieces import Question
 from .identity import Identity
 from .masks import opened
 from .messages import Close, Message, Request, RunPlan, array_digest

@@ -18,7 +18,8 @@ from msgspec import Meta, Struct
 from scipy import sparse
 
 from ..decomposition import METHODS
-from ..records import Layout, Question, Records, precision_of
+from ..out_of_core.pieces import Question
+from ..records import Layout, Records, precision_of
 from ..statistics import (
     KINDS,
     GramNorms,

@@ -27,11 +27,10 @@ from msgspec.structs import replace
 
 from ..exceptions import BudgetExceeded, LedgerError
 from ..noise import NoiseSource, SharedQuery
+from ..out_of_core.pieces import Question, seen_through
 from ..privacy import GaussianEvent, PrivacyLedger, Receipt, Statement, mu_of
 from ..privacy.floats import root_up
-from ..records import Question
 from ..records.machine import memory_limit
-from ..records.pieces import seen_through
 from .identity import SECRET_BYTES, Identity, create_secret, read_secret, verified
 from .keyed_noise import noise_key
 from .masks import Pad, RunKey, masked

@@ -16,16 +16,15 @@ from ..noise import KEY_WORDS, NoiseSource
 from ._dense import DenseRows, ExplicitRows
 from ._entries import Change, SquaredDeviations
 from ._groups import DenseGroups, LargeGroup
-from ._members import Members
 from ._rows import Rows
 from ._scratch import Pair, Scratch
 from ._sparse import SparseRows
 from ._sums import FEW_DIRECTIONS, CompensatedSum, on_row_grids, rounded_directions
 from .asked import Measure, Step
-from .gathered import Gathered, gathered
 from .layout import SPAN_ROWS, Layout
 from .machine import PassThreads, side_by_side
-from .source import Source
+from .members import Members
+from .sources import Source
 
 # A block stays in the cache of one core.
 BLOCK_ENTRIES = 2**18
@@ -62,6 +61,10 @@ NARROW = 2
 # A block of records, with one weight a record in the sums; `DenseRows` says what each method gives.
 RowBlock = DenseRows | SparseRows
 Block = RowBlock | DenseGroups | LargeGroup
+
+# Copies of rows as the table has them, before any scale, in their order; and which of them are
+# which record, with the records' numbers in the whole table, from which random labels follow.
+Gathered = tuple[Any, Members]
 
 
 class MeasureCache:
@@ -346,7 +349,16 @@ class Records(Source):
 
     def gathered(self) -> Records:
         """The same records in a table of their own, in their order."""
-        return self.with_gathered(gathered(self), self.cycle)
+        return self.with_gathered(self.copied(), self.cycle)
+
+    def copied(self) -> Gathered:
+        """Copy the rows; see `Gathered`."""
+        X, members = self.rows.X, self.members
+        rows: Any = X.copy() if members.order is None else X[members.order]
+        if not sparse.issparse(rows):
+            rows = np.ascontiguousarray(rows)
+        numbers = members.first + members.all_numbers
+        return rows, Members(rows.shape[0], members.sizes, numbers=numbers)
 
     def with_gathered(self, found: Gathered, cycle: np.ndarray | None = None) -> Records:
         """Records like these, made of rows that were gathered."""

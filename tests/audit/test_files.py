@@ -6,7 +6,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from skdppca.decomposition import METHODS
-from skdppca.records import files as reader
+from skdppca.out_of_core import files as reader
 
 from .replay import audit
 from .test_replay import pairs

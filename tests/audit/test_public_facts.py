@@ -303,6 +303,8 @@ QUICK = ("polars, mixed", "pyarrow, float32 and bool", "csr")
 
 def facts(X: Any) -> Declared:
     """What a container declares; of a dask collection, what its partitions do."""
+    if isinstance(X, ds.Dataset):
+        return declared(X.schema.empty_table())
     return declared(getattr(X, "_meta", X))
 
 

@@ -8,8 +8,8 @@ import pytest
 from skdppca import PrivacyLedger, releasing
 from skdppca.cli._charged_ledger import Charged, told
 from skdppca.cli._terminal import Ended
+from skdppca.out_of_core import files
 from skdppca.privacy.accountant import accounts_of
-from skdppca.records import files
 from skdppca.report import _directory
 from skdppca.report._directory import Directory
 

@@ -33,7 +33,7 @@ def test_a_terminal_that_was_closed_ends_no_fit(fit, monkeypatch, stderr):
 
 
 def test_on_a_terminal_the_passes_over_files_are_counted(fit, monkeypatch):
-    from skdppca.records import files
+    from skdppca.out_of_core import files
 
     passes, pieces = [], files.Files.pieces
     monkeypatch.setattr(files.Files, "pieces", lambda *a: passes.append(a) or pieces(*a))

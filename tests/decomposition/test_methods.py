@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from importlib.util import find_spec
 from typing import get_args
 
 import numpy as np
@@ -28,8 +27,7 @@ def estimators_of_the_package():
     """Every class that can be fitted, wherever it is defined, and however deep its base is."""
     found, left = set(), [BasePrivatePCA]
     for module in pkgutil.walk_packages(decomposition.__path__, f"{decomposition.__name__}."):
-        if not module.name.endswith(".cluster_table") or find_spec("dask"):  # of an extra
-            importlib.import_module(module.name)
+        importlib.import_module(module.name)
     while left:
         more = left.pop().__subclasses__()
         left += more

@@ -18,7 +18,7 @@ from skdppca.federated.messages import Close, Request, RunPlan, array_digest
 from skdppca.federated.questions import QUESTIONS, standin, terms, written_question
 from skdppca.federated.transport import Reply
 from skdppca.noise import SharedQuery
-from skdppca.records.pieces import seen_through
+from skdppca.out_of_core.pieces import seen_through
 from skdppca.statistics import ClippedSum
 
 NAMES = ("east", "north", "south", "west")

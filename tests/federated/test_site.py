@@ -19,8 +19,8 @@ from skdppca.federated.messages import key_text
 from skdppca.federated.refusals import Refused
 from skdppca.federated.site_table import SiteTable, read_arrays
 from skdppca.federated.transport import Reply
+from skdppca.out_of_core.pieces import Question
 from skdppca.privacy import GaussianEvent, mu_of
-from skdppca.records import Question
 from skdppca.records.machine import memory_limit
 from skdppca.statistics import Count, ResidualNorms, ResidualSum, Scores
 

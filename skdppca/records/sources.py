@@ -1,11 +1,16 @@
-"""Who holds the records: arrays here, files, the workers of a cluster, or sites elsewhere."""
+"""Sources answer for records wherever these are; arrays are here, and `OPENERS` lists the others.
+
+No source but `Records` is known here: files, the workers of a cluster and sites are sources that
+stand around the core.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 import numpy as np
 
@@ -15,6 +20,43 @@ from .layout import Layout
 
 if TYPE_CHECKING:
     from ._records import Records
+
+# Types of X whose rows are not in memory, each by its module, or by its module and its name, and
+# the function that makes a `Collection` of such an X: it is imported when one is met.
+OPENERS = {
+    "dask": "skdppca.out_of_core.dask_table:DaskCollection",
+    "dask_expr": "skdppca.out_of_core.dask_table:DaskCollection",
+    "pyarrow._dataset.Dataset": "skdppca.out_of_core.file_table:Dataset",
+    "pyarrow._dataset.Scanner": "skdppca.out_of_core.file_table:refuse_reader",
+    "pyarrow.lib.RecordBatchReader": "skdppca.out_of_core.file_table:refuse_reader",
+}
+
+
+class Collection(Protocol):
+    """X whose rows are not in memory."""
+
+    def table(self, estimator: Any, groups: Any) -> Any:
+        """Return the `Table` that `fit` reads."""
+
+    def apply(self, estimator: Any, method: str) -> Any:
+        """Return what a method of a fitted estimator gives for the rows; nothing is computed."""
+
+    def check_output(self, estimator: Any) -> None:
+        """Refuse an output of `transform` for which all scores would be computed."""
+
+    def check_readable(self) -> None:
+        """Refuse rows that may not fit into memory, where they are read as an array."""
+
+
+def collection_of(X: Any) -> Collection | None:
+    """Return the collection that X is; None for what is in memory."""
+    for kind in type(X).__mro__:
+        name = f"{kind.__module__}.{kind.__name__}."
+        for start, opener in OPENERS.items():
+            if name.startswith(f"{start}."):
+                module, _, function = opener.partition(":")
+                return cast(Collection, getattr(import_module(module), function)(X))
+    return None
 
 
 class Source(ABC):

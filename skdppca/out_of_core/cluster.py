@@ -21,9 +21,8 @@ from dask.base import get_scheduler
 from dask.delayed import delayed
 from scipy import sparse
 
-from ._records import MeasureCache, Records
-from ._sums import CompensatedSum
-from .machine import blas_libraries, one_thread
+from ..records import CompensatedSum, MeasureCache, Records
+from ..records.machine import blas_libraries, one_thread
 from .pieces import Part, Pieces, Question, piece_like, seen_through
 
 # Number of sums that one task adds.

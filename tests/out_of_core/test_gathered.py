@@ -9,8 +9,8 @@ from scipy import sparse
 
 from skdppca.exceptions import TableChangedError
 from skdppca.noise import NoiseSource
+from skdppca.out_of_core.files import FileRecords, Files
 from skdppca.records import Records
-from skdppca.records.files import FileRecords, Files
 from skdppca.statistics import (
     BoundedTotal,
     ClippedGram,

@@ -10,10 +10,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from ..noise import KEY_WORDS, NoiseSource
-from ._records import Records
-from .asked import Step
-from .layout import Layout
-from .source import Source
+from ..records import Layout, Records, Source, Step
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from skdppca.decomposition.tables import in_memory
-from skdppca.records import CompensatedSum, Pieces, Records
-from skdppca.records.pieces import answers
+from skdppca.out_of_core.pieces import Pieces, answers
+from skdppca.records import CompensatedSum, Records
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

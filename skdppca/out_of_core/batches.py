@@ -6,13 +6,16 @@ all that it has read by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+
+from .columns import value_type
 
 # Bytes that are read from a Parquet file at a time, of all columns; and of one at least.
 BUFFER_BYTES = 2**24
@@ -86,12 +89,6 @@ def _fragment(
         )
 
 
-def value_type(schema: pa.Schema, name: str) -> pa.DataType:
-    """The type of a column's values, whether or not they are encoded."""
-    kind = schema.field(name).type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
 def _parquet(fragment: Any, chosen: pa.Schema, size: int) -> Iterator[pa.RecordBatch]:
     """Batches by a reader that holds pages; a scanner holds row groups."""
     buffer = max(LEAST_BUFFER, BUFFER_BYTES // max(1, len(chosen)))
@@ -125,3 +122,84 @@ def _arrow(fragment: Any, chosen: pa.Schema, size: int) -> Iterator[pa.RecordBat
         file = pa.ipc.open_file(source, options=options)
         for i in range(file.num_record_batches):
             yield file.get_batch(i)
+
+
+# A reader takes what stands between two quotation marks for one cell, with all its line breaks. So
+# a mark that one record has left open would swallow the records behind it.
+MARK = '"'
+
+
+def well_quoted(
+    lines: Iterable[str], delimiter: str, line_breaks: bool = True, mark: str = MARK
+) -> bool:
+    r"""Whether quotation marks open and end whole cells only, or are doubled within one.
+
+    So says RFC 4180: then the cells are the same for every reader, and no record decides how
+    another is read.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        With their ends, as a file gives them that was opened with ``newline=""``.
+    delimiter : str
+        What stands between cells.
+    line_breaks : bool, default=True
+        Whether a cell may have some.
+    mark : str, default='"'
+        The quotation mark.
+
+    Examples
+    --------
+    >>> well_quoted(['a,b\n', '1,"5"" tube"\n'], ",")
+    True
+    >>> well_quoted(['a,b\n', '1," open\n', '2,3\n'], ",")
+    False
+    """
+    quoted: bool | None = False
+    for line in lines:
+        if quoted or mark in line:
+            quoted = _end_of(line, delimiter, mark, bool(quoted))
+            if quoted is None or (quoted and not line_breaks):
+                return False
+    return not quoted
+
+
+def _end_of(line: str, delimiter: str, mark: str, quoted: bool) -> bool | None:
+    """Whether a quoted cell is open at the end of the line; None if a mark is out of place."""
+    at = 0
+    while True:
+        if quoted:
+            place = line.find(mark, at)
+            if place < 0:
+                return True
+            behind = line[place + 1 : place + 2]
+            if behind == mark:
+                at = place + 2
+            elif behind == delimiter:
+                at, quoted = place + 2, False
+            else:
+                return False if behind in ("", "\r", "\n") else None
+        elif line.startswith(mark, at):
+            at, quoted = at + 1, True
+        else:
+            end = line.find(delimiter, at)
+            if mark in line[at : len(line) if end < 0 else end]:
+                return None
+            if end < 0:
+                return False
+            at = end + 1
+
+
+def is_well_quoted(filesystem: Any, file: str, form: Any) -> bool:
+    """Return whether the quotation marks of a .csv stand where `ParseOptions` allow them."""
+    if form.escape_char is not False or not form.double_quote:
+        return False  # another grammar, in which one record may swallow the next
+    if form.quote_char is False:
+        return True
+    mark = form.quote_char.encode()
+    with filesystem.open_input_stream(file) as content:
+        if not any(mark in block for block in iter(lambda: content.read(2**20), b"")):
+            return True
+    with filesystem.open_input_stream(file) as content:
+        lines = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace", newline="")
+        return well_quoted(lines, form.delimiter, form.newlines_in_values, form.quote_char)

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca.records import batches as reader
-from skdppca.records import files
-from skdppca.records.files import Files
+from skdppca.out_of_core import batches as reader
+from skdppca.out_of_core import files
+from skdppca.out_of_core.files import Files
 
 from ..secret_rows import refused
 

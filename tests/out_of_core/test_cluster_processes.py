@@ -16,7 +16,7 @@ pytest.importorskip("distributed", reason="the extra dask is not installed")
 from distributed import Client, LocalCluster
 
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
-from skdppca.records import cluster as code
+from skdppca.out_of_core import cluster as code
 
 from .test_cluster import as_dask, as_frame, as_labels, seeded
 from .test_pieces import CASES, SUMS, D, X, assert_same_release

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from skdppca.records.quotes import well_quoted
+from skdppca.out_of_core.batches import well_quoted
 
 
 def lines(text):

@@ -10,8 +10,8 @@ import pytest
 
 from skdppca import KDPPCA
 from skdppca.noise import NoiseSource
+from skdppca.out_of_core.files import FileRecords, Files
 from skdppca.records import Records
-from skdppca.records.files import FileRecords, Files
 from skdppca.statistics import (
     BoundedTotal,
     ClippedGram,
@@ -25,8 +25,8 @@ from skdppca.statistics import (
     Spreads,
 )
 
-from ..chunked_tables import Chunks
 from ..private_data_of import private_data
+from .chunked_tables import Chunks
 
 pytestmark = pytest.mark.usefixtures("small_pieces")
 

@@ -13,11 +13,11 @@ from skdppca import (
     SmoothSensitivityPCA,
 )
 from skdppca.decomposition import METHODS
-from skdppca.records import Part, Question
+from skdppca.out_of_core.pieces import Part, Question
 from skdppca.statistics import Count
 
-from ..chunked_tables import fit_chunked
 from ..estimators import SUMS
+from .chunked_tables import fit_chunked
 
 N, D = 900, 6
 GENERATOR = np.random.default_rng(3)

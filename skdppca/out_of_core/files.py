@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,19 +12,17 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from joblib import effective_n_jobs
 
 from ..exceptions import TableChangedError
 from ..noise import NoiseSource
-from ._records import Records
-from ._sums import CompensatedSum
-from .batches import batches, value_type
-from .gathered import gathered, joined
-from .machine import one_thread
+from ..records import CompensatedSum, Gathered, Records
+from ..records.machine import one_thread
+from ..records.members import Members
+from .batches import batches, is_well_quoted
+from .columns import Labels, numbers_of, value_type
 from .pieces import Part, Pieces, Question, answers, piece_like, seen_through
-from .quotes import well_quoted
 
 T = TypeVar("T")
 
@@ -197,7 +194,7 @@ class Files:
             raise Unreadable(memory=False)
         return Piece(rows, groups)
 
-    def pieces(self, labels: _Labels | None = None) -> Iterator[Piece]:
+    def pieces(self, labels: Labels | None = None) -> Iterator[Piece]:
         """One pass over the table, in its order; the next piece is read beside the work on one.
 
         Raises
@@ -224,11 +221,11 @@ class Files:
         """Whether all files look as they did at first."""
         return self._fingerprint() == self._seen
 
-    def _labels(self) -> _Labels:
+    def _labels(self) -> Labels:
         if not self._grouped:
-            return _Labels()
+            return Labels()
         kind = value_type(self._dataset.schema, self._columns[-1])
-        return _Labels(kind if pa.types.is_integer(kind) else pa.large_string())
+        return Labels(kind if pa.types.is_integer(kind) else pa.large_string())
 
     def _fingerprint(self) -> list[tuple[Any, ...]] | None:
         """Sizes and times of all files; None if they cannot be found out."""
@@ -241,7 +238,7 @@ class Files:
         except Exception:
             return None
 
-    def _blocks(self, labels: _Labels) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _blocks(self, labels: Labels) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows in blocks of one size (but the last), and where in them another group begins."""
         d, size = self.n_features, max(1, PIECE_ENTRIES // self.n_features)
         filled = size
@@ -350,7 +347,7 @@ class FileRecords(Pieces):
         parts = [view for view in self.views if isinstance(view, Part)]
         others = [view for view in self.views if not isinstance(view, Part)]
         pieces = chain((self.standin,), self._read())  # the first one is empty: files may be, too
-        found = joined(gathered(seen_through(piece, parts)) for piece in pieces)
+        found = _stacked(seen_through(piece, parts).copied() for piece in pieces)
         return seen_through(self.standin.with_gathered(found), others)
 
     def _read(self) -> Iterator[Records]:
@@ -377,92 +374,29 @@ class FileRecords(Pieces):
             raise TableChangedError(CHANGED)
 
 
-class _Labels:
-    """Whether labels that come one after the other are in order, in constant memory.
-
-    Parameters
-    ----------
-    kind : pyarrow.DataType or None
-        Integers, or large_string for all text; None if there are no labels.
-
-    Notes
-    -----
-    Integers increase. Text is in the order of its UTF-8, or shorter text comes first, which is the
-    order of integers that are written as text. In any order a group is in one place.
-    """
-
-    def __init__(self, kind: pa.DataType | None = None) -> None:
-        self.missing = False
-        self._kind = kind
-        self._last: Any = None
-        self._in_order = self._in_short_order = True
-
-    @property
-    def unsorted(self) -> bool:
-        """Whether they were in no order so far."""
-        return not (self._in_order or self._in_short_order)
-
-    def begin(self, labels: pa.Array) -> np.ndarray:
-        """Whether each of the next labels is another one than the label before."""
-        if pa.types.is_dictionary(labels.type):
-            labels = labels.dictionary_decode()
-        labels = labels.cast(self._kind)
-        if labels.null_count:
-            self.missing = True
-            return np.ones(len(labels), bool)
-        before = labels.slice(0, len(labels) - 1)
-        after = labels.slice(1)
-        if self._last is not None:
-            before, after = pa.concat_arrays([self._last, before]), labels
-        differs = _array(pc.not_equal(before, after))
-        rises = ~differs | _array(pc.less(before, after))
-        self._in_order &= bool(rises.all())
-        if pa.types.is_integer(self._kind):
-            self._in_short_order = False
-        elif self._in_short_order:
-            longer = _array(pc.subtract(pc.binary_length(after), pc.binary_length(before)))
-            self._in_short_order = bool(((longer > 0) | (longer == 0) & rises).all())
-        first = self._last is None
-        self._last = pa.array([labels[-1].as_py()], self._kind)  # a slice would hold them all
-        return np.concatenate([[True], differs]) if first else differs
+def _stacked(found: Iterable[Gathered]) -> Gathered:
+    """Join dense rows, one after the other; parts are let go, so that rows are in memory once."""
+    parts = deque(found)
+    numbers = np.concatenate([members.all_numbers for _, members in parts])
+    sizes = [members.sizes for _, members in parts if members.sizes is not None]
+    dtype = np.result_type(*{rows.dtype for rows, _ in parts})
+    n_rows, start = sum(len(rows) for rows, _ in parts), 0
+    X = np.empty((n_rows, parts[0][0].shape[1]), dtype)
+    while parts:
+        rows, _ = parts.popleft()
+        X[start : start + len(rows)] = rows
+        start += len(rows)
+    return X, Members(n_rows, np.concatenate(sizes) if sizes else None, numbers=numbers)
 
 
 def wrong_labels(dataset: ds.Dataset, groups: str) -> tuple[bool, bool]:
     """Whether labels are missing in a column, and whether they are in no order."""
     kind = value_type(dataset.schema, groups)
-    labels = _Labels(kind if pa.types.is_integer(kind) else pa.large_string())
+    labels = Labels(kind if pa.types.is_integer(kind) else pa.large_string())
     for batch in batches(dataset, [groups]):
         if len(batch):
             labels.begin(batch.column(0))
     return labels.missing, labels.unsorted
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds real numbers."""
-    types = pa.types
-    return any(
-        test(kind)
-        for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    )
-
-
-def is_label(kind: pa.DataType) -> bool:
-    """Whether a column of this type can say to whom a row belongs: whole numbers, or text."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        return is_label(kind.value_type)
-    texts = (types.is_integer, types.is_string, types.is_large_string, types.is_string_view)
-    return any(test(kind) for test in texts)
-
-
-def numbers_of(column: pa.Array) -> np.ndarray:
-    """The numbers of a column, NaN where there is none."""
-    kind, types = column.type, pa.types
-    if types.is_boolean(kind) or types.is_decimal(kind) or types.is_null(kind):
-        column = column.cast(pa.float64())
-    elif not is_number(kind):  # in one of several files
-        raise TypeError("not the type that the dataset states")
-    return column.to_numpy(zero_copy_only=False)
 
 
 def _note_entries(rows: np.ndarray, missing: np.ndarray, infinite: np.ndarray) -> None:
@@ -537,22 +471,3 @@ def _has_twice(datasets: Sequence[Any]) -> bool:
         for fragment in fragments
     ]
     return len(set(parts)) < len(parts)
-
-
-def is_well_quoted(filesystem: Any, file: str, form: Any) -> bool:
-    """Return whether the quotation marks of a .csv stand where `ParseOptions` allow them."""
-    if form.escape_char is not False or not form.double_quote:
-        return False  # another grammar, in which one record may swallow the next
-    if form.quote_char is False:
-        return True
-    mark = form.quote_char.encode()
-    with filesystem.open_input_stream(file) as content:
-        if not any(mark in block for block in iter(lambda: content.read(2**20), b"")):
-            return True
-    with filesystem.open_input_stream(file) as content:
-        lines = io.TextIOWrapper(content, encoding="utf-8-sig", errors="replace", newline="")
-        return well_quoted(lines, form.delimiter, form.newlines_in_values, form.quote_char)
-
-
-def _array(truths: pa.Array) -> np.ndarray:
-    return np.asarray(truths.to_numpy(zero_copy_only=False))

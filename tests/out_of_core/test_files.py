@@ -16,9 +16,9 @@ import pytest
 from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
 from skdppca.decomposition import METHODS
 from skdppca.exceptions import TableChangedError
-from skdppca.records import batches as batches_of_files
-from skdppca.records import files as reader
-from skdppca.records.files import FileRecords, Files
+from skdppca.out_of_core import batches as batches_of_files
+from skdppca.out_of_core import files as reader
+from skdppca.out_of_core.files import FileRecords, Files
 from skdppca.statistics import ClippedGram, Count, Shifted
 
 from ..benchmark_modules import BENCHMARKS, load
