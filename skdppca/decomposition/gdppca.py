@@ -23,8 +23,7 @@ from ..mechanisms.spectrum import NoisySpectrum, count_components, elliptical_va
 from ..mechanisms.unseen import with_unseen
 from ..private_data import PrivateData, Public
 from ..records import MAX_ROWS
-from ..records.kernels import Kernel, ScaleFunction
-from ..records.pairs import MAX_COMPLETE
+from ..records.pairs import MAX_COMPLETE, Kernel, ScaleFunction
 from ..statistics import AdjacentDifferences, CountBeyond
 from .base import BasePrivatePCA
 from .memory import MATRICES, Held

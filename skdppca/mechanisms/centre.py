@@ -10,7 +10,7 @@ import numpy as np
 
 from ..linalg import Eigenvectors
 from ..private_data import PrivateData
-from ..records.kernels import Kernel
+from ..records.pairs import Kernel
 from ..statistics import ClippedSum, Distances, KendallMatrix
 from ..statistics.lemmas import ball_sum, psd_sum
 from .base import BUDGET, Release, ample

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..private_data import PrivateData
-from ..records.kernels import Kernel
+from ..records.pairs import Kernel
 from ..statistics import KendallMatrix
 from .base import BUDGET
 

@@ -17,9 +17,8 @@ from joblib import effective_n_jobs
 
 from ..exceptions import TableChangedError
 from ..noise import NoiseSource
-from ..records import CompensatedSum, Gathered, Records
+from ..records import CompensatedSum, Gathered, Members, Records
 from ..records.machine import one_thread
-from ..records.members import Members
 from .batches import batches, is_well_quoted
 from .columns import Labels, numbers_of, value_type
 from .pieces import Part, Pieces, Question, answers, piece_like, seen_through

@@ -1,13 +1,26 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
-from ._block import ColumnFunction, Cross, Residual
-from ._entries import KeepLargest, OnesByDegree
-from ._numbers import CANCELLATION
-from ._records import Block, Gathered, MeasureCache, Records, RowBlock
-from ._sums import CompensatedSum
-from .asked import KINDS, Kind, Measure, Step, View
-from .layout import MAX_ROWS, UNIT_ROUNDOFF, Layout, summation_error
-from .sources import OPENERS, Collection, Source, collection_of, precision_of
+from ._caches import MeasureCache
+from ._records import Block, Gathered, Records, RowBlock
+from ._residuals import ColumnFunction, Cross, Residual
+from ._rows import KeepLargest, Members, OnesByDegree
+from ._sums import CANCELLATION, CompensatedSum
+from .sources import (
+    KINDS,
+    MAX_ROWS,
+    OPENERS,
+    UNIT_ROUNDOFF,
+    Collection,
+    Kind,
+    Layout,
+    Measure,
+    Source,
+    Step,
+    View,
+    collection_of,
+    precision_of,
+    summation_error,
+)
 
 __all__ = [
     "CANCELLATION",
@@ -26,6 +39,7 @@ __all__ = [
     "Layout",
     "Measure",
     "MeasureCache",
+    "Members",
     "OnesByDegree",
     "Records",
     "Residual",

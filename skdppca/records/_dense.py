@@ -10,11 +10,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ._block import ColumnFunction, Cross, Residual
-from ._cells import tally
-from ._numbers import row_dots, row_norms, row_squares, rows_dots
-from ._residuals import ExplicitResiduals, ProductResiduals
-from ._sums import add_upper_gram, exact_dots, on_row_grids
+from ._residuals import ColumnFunction, Cross, ExplicitResiduals, ProductResiduals, Residual
+from ._sums import (
+    add_upper_gram,
+    exact_dots,
+    on_row_grids,
+    row_dots,
+    row_norms,
+    row_squares,
+    rows_dots,
+    tally,
+)
 
 # If no more than this share of a block's rows are clipped, they are scaled one by one.
 FEW = 0.25

@@ -6,12 +6,25 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ._block import ColumnFunction, Cross, Residual
-from ._cells import exact_shares, tally_groups
 from ._dense import DenseRows
-from ._numbers import aligned_empty, row_dots, row_norms, row_squares, safe_root
-from ._residuals import ExplicitResiduals, add_matrices, matrix_norms
-from ._sums import add_upper_gram
+from ._residuals import (
+    ColumnFunction,
+    Cross,
+    ExplicitResiduals,
+    Residual,
+    add_matrices,
+    matrix_norms,
+)
+from ._sums import (
+    add_upper_gram,
+    aligned_empty,
+    exact_shares,
+    row_dots,
+    row_norms,
+    row_squares,
+    safe_root,
+    tally_groups,
+)
 
 
 class _Groups(ExplicitResiduals):

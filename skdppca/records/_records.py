@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -13,18 +12,14 @@ import numpy as np
 from scipy import sparse
 
 from ..noise import KEY_WORDS, NoiseSource
+from ._caches import MeasureCache, Pair, Scratch
 from ._dense import DenseRows, ExplicitRows
-from ._entries import Change, SquaredDeviations
 from ._groups import DenseGroups, LargeGroup
-from ._rows import Rows
-from ._scratch import Pair, Scratch
+from ._rows import Change, Members, Rows, SquaredDeviations
 from ._sparse import SparseRows
 from ._sums import FEW_DIRECTIONS, CompensatedSum, on_row_grids, rounded_directions
-from .asked import Measure, Step
-from .layout import SPAN_ROWS, Layout
 from .machine import PassThreads, side_by_side
-from .members import Members
-from .sources import Source
+from .sources import SPAN_ROWS, Layout, Measure, Source, Step
 
 # A block stays in the cache of one core.
 BLOCK_ENTRIES = 2**18
@@ -52,11 +47,6 @@ KEPT_ENTRIES = 2**25
 # The most entries of a matrix that is kept, to be asked again (64 MiB).
 KEPT_MATRIX_ENTRIES = 2**23
 
-# The most measures that are kept, to be asked again.
-KEPT_MEASURES = 3
-# The most numbers a record of a narrow measure; of wider ones only the last is kept.
-NARROW = 2
-
 
 # A block of records, with one weight a record in the sums; `DenseRows` says what each method gives.
 RowBlock = DenseRows | SparseRows
@@ -65,38 +55,6 @@ Block = RowBlock | DenseGroups | LargeGroup
 # Copies of rows as the table has them, before any scale, in their order; and which of them are
 # which record, with the records' numbers in the whole table, from which random labels follow.
 Gathered = tuple[Any, Members]
-
-
-class MeasureCache:
-    """The last few measures of the same records, by the bits of what was measured; a last matrix.
-
-    It is never sent, and never pickled.
-    """
-
-    def __init__(self, measured: Mapping[tuple[Any, ...], np.ndarray] | None = None) -> None:
-        self.measured = OrderedDict(measured or {})
-        self.matrix: tuple[tuple[Any, ...], np.ndarray] | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), ()
-
-    def __contains__(self, measure: Measure) -> bool:
-        return measure.key in self.measured
-
-    def __getitem__(self, measure: Measure) -> np.ndarray:
-        self.measured.move_to_end(measure.key)
-        return self.measured[measure.key]
-
-    def __setitem__(self, measure: Measure, numbers: np.ndarray) -> None:
-        self.measured[measure.key] = numbers
-        while len(self.measured) > KEPT_MEASURES:
-            self.measured.popitem(last=False)
-
-    def make_room(self, width: int) -> None:
-        """Drop the last wide measure before another one is made: both are as long as the data."""
-        if width > NARROW:
-            for key in [k for k, kept in self.measured.items() if _width(kept) > NARROW]:
-                del self.measured[key]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -657,7 +615,3 @@ def _steps(spans: list[slice], step: int) -> Iterator[slice]:
     for span in spans:
         for start in range(span.start, span.stop, step):
             yield slice(start, min(start + step, span.stop))
-
-
-def _width(numbers: np.ndarray) -> int:
-    return 1 if numbers.ndim == 1 else numbers.shape[1]

@@ -1,13 +1,15 @@
-"""The rows of a table as they are read: filled, changed, divided by a scale, less a centre."""
+"""Rows of a table: which belong to which record, and how they are read."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from ._entries import Change
+from ..noise import keyed_labels
 from ._sparse import canonical_rows
 from ._sums import on_row_grids
 
@@ -156,3 +158,195 @@ class Rows:
                 values, filled = self._imputed(imputed)
                 np.copyto(rows.data, values[at], where=given == filled[at])
         return rows
+
+
+@dataclass(frozen=True, eq=False)
+class KeepLargest:
+    """Sparse rows without all but their `most` largest entries in absolute value, once scaled.
+
+    Of equal ones those of the first columns stay.
+    """
+
+    most: int
+
+    floor: ClassVar[None] = None
+    imputes: ClassVar[bool] = False
+
+    def of(self, rows: np.ndarray | sparse.csr_array, scale: np.ndarray | None) -> sparse.csr_array:
+        rows = canonical_rows(rows)
+        lengths = np.diff(rows.indptr)
+        if not np.any(lengths > self.most):
+            return rows
+        number = np.repeat(np.arange(len(lengths)), lengths)
+        sizes = np.abs(rows.data)
+        if scale is not None:  # the caller divides by it
+            sizes = sizes / scale[rows.indices]
+        order = np.lexsort((rows.indices, -sizes, number))
+        rank = np.arange(len(order)) - np.repeat(rows.indptr[:-1], lengths)
+        kept = np.sort(order[rank < self.most])
+        indptr = np.concatenate([[0], np.cumsum(np.minimum(lengths, self.most))])
+        return sparse.csr_array((rows.data[kept], rows.indices[kept], indptr), rows.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class OnesByDegree:
+    """Every non-zero entry counts 1, and a row is divided by ``sqrt(max(its number, floor))``.
+
+    So a row r is one term of ``A = sum r r^T / max(deg r, floor)``, of norm at most 1.
+    """
+
+    floor: int
+
+    most: ClassVar[None] = None
+    imputes: ClassVar[bool] = False
+
+    def of(
+        self, rows: np.ndarray | sparse.csr_array, scale: np.ndarray | None
+    ) -> np.ndarray | sparse.csr_array:
+        if not sparse.issparse(rows):
+            ones = (rows != 0).astype(np.float64)
+            return ones / np.sqrt(np.maximum(ones.sum(axis=1), self.floor))[:, None]
+        rows = canonical_rows(rows)
+        rows.eliminate_zeros()
+        degrees = np.diff(rows.indptr)
+        rows.data = np.repeat(1 / np.sqrt(np.maximum(degrees, self.floor)), degrees)
+        return rows
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredDeviations:
+    """``((x / scale - centre) / unit)^2`` of every entry; sparse about 0, else dense.
+
+    All of it is public or was released. An absent entry is read as the centre's: 0.
+    """
+
+    centre: np.ndarray
+    unit: np.ndarray
+    scale: np.ndarray
+    is_dense: bool
+    may_miss: bool
+
+    most: ClassVar[None] = None
+    floor: ClassVar[None] = None
+    imputes: ClassVar[bool] = True
+
+    def of(
+        self, rows: np.ndarray | sparse.csr_array, scale: np.ndarray | None
+    ) -> np.ndarray | sparse.csr_array:
+        with np.errstate(all="ignore"):  # a row that overflows weighs nothing
+            if sparse.issparse(rows):
+                rows = canonical_rows(rows)
+                if not self.is_dense:
+                    at = rows.indices
+                    units = rows.data / self.scale[at] / self.unit[at]
+                    rows.data = self._known(units**2)
+                    return rows
+                rows = rows.toarray()
+            dense = np.asarray(rows, dtype=np.float64)
+            return self._known(((dense / self.scale - self.centre) / self.unit) ** 2)
+
+    def _known(self, squares: np.ndarray) -> np.ndarray:
+        if self.may_miss:
+            squares[np.isnan(squares)] = 0.0
+        return squares
+
+
+# A function of each row by itself, taken as it is read: `of` gets the scale that the rows are
+# divided by afterwards. `most` and `floor` are those of `Layout`; `imputes` says whether it takes
+# absent entries as NaN.
+Change = KeepLargest | OnesByDegree | SquaredDeviations
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Members:
+    """The rows of every record; nothing of what is in them.
+
+    Parameters
+    ----------
+    n_rows : int
+        Of the table.
+    sizes : ndarray of int or None
+        Rows per record; None for one each.
+    order : ndarray of int or None
+        The rows in the order of the records; None as they stand.
+    first : int
+        The number of the first record in the whole table, of which this may be one piece.
+    numbers : ndarray of int or None
+        The records' numbers less `first`; increasing, and None for all from 0 on.
+    """
+
+    n_rows: int
+    sizes: np.ndarray | None = None
+    order: np.ndarray | None = None
+    first: int = 0
+    numbers: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, n_rows: int, groups: np.ndarray | None, first: int) -> Members:
+        """Every row by itself, or the rows of every group, which keep their order."""
+        if groups is None:
+            return cls(n_rows, first=first)
+        is_sorted = not np.any(groups[1:] < groups[:-1])
+        order = None if is_sorted else np.argsort(groups, kind="stable")
+        return cls(n_rows, np.bincount(groups), order, first)
+
+    @property
+    def n_taken(self) -> int:
+        """The rows that are in a record."""
+        return self.n_rows if self.order is None else len(self.order)
+
+    @property
+    def n(self) -> int:
+        """The exact number of records."""
+        return self.n_taken if self.sizes is None else len(self.sizes)
+
+    @property
+    def all_numbers(self) -> np.ndarray:
+        """The records' numbers less that of the first."""
+        return np.arange(self.n) if self.numbers is None else self.numbers
+
+    def rows(self, where: slice) -> slice | np.ndarray:
+        """The places in the table of some rows in the order of the records."""
+        return where if self.order is None else self.order[where]
+
+    def in_order(self) -> Members:
+        """The same records, of a table that has their rows in their order, and no others."""
+        return replace(self, n_rows=self.n_taken, order=None)
+
+    def ungrouped(self) -> Members:
+        """Every row that is taken as a record, in the order in which they stand."""
+        order = self.order  # numbers are of records, and rows are not put into parts
+        if order is not None:
+            order = None if len(order) == self.n_rows else np.sort(order)
+        return replace(self, sizes=None, order=order, numbers=None)
+
+    def subset(self, keep: np.ndarray) -> Members:
+        """Those records that a mask keeps."""
+        rows = keep if self.sizes is None else np.repeat(keep, self.sizes)
+        return replace(
+            self,
+            sizes=None if self.sizes is None else self.sizes[keep],
+            order=np.flatnonzero(rows) if self.order is None else self.order[rows],
+            numbers=self.all_numbers[keep],
+        )
+
+    def parts(self, key: bytes, shares: Sequence[int]) -> np.ndarray:
+        """The part of every record: a function of the key and of the record's number."""
+        numbers = self.numbers
+        if numbers is None:
+            labels = keyed_labels(key, self.first, self.n, sum(shares))
+        else:
+            last = int(numbers[-1]) + 1 if len(numbers) else 0
+            labels = keyed_labels(key, self.first, last, sum(shares))[numbers]
+        return np.searchsorted(np.cumsum(shares), labels, side="right")
+
+    def spans(self, n_rows: int) -> list[slice]:
+        """Slices of records (not rows) of about that number of rows each."""
+        if not self.n:
+            return []
+        if self.sizes is None:
+            edges = np.arange(0, self.n, n_rows)
+        else:
+            stops = np.cumsum(self.sizes)
+            edges = np.unique(np.searchsorted(stops, np.arange(0, stops[-1], n_rows), "right"))
+        return [slice(int(a), int(b)) for a, b in zip(edges, [*edges[1:], self.n], strict=True)]

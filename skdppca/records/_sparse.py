@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._block import ColumnFunction, Cross, Residual
-from ._cells import tally
 from ._dense import DenseRows
-from ._numbers import CANCELLATION, row_dots, safe_root
-from ._residuals import DENSE_ENTRIES, ProductResiduals
+from ._residuals import DENSE_ENTRIES, ColumnFunction, Cross, ProductResiduals, Residual
+from ._sums import CANCELLATION, row_dots, safe_root, tally
 
 
 class SparseRows(ProductResiduals):

@@ -1,4 +1,8 @@
-"""Sums of products of rows: exact ones, those of a symmetric matrix, and compensated ones."""
+"""Sums with known bits: numbers of one row, exact products, compensated sums, tallies of cells.
+
+A number of a row has the same bits wherever the row stands. The cells of a feature are numbered
+from 1; 0 and numbers beyond the last one are no cells.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,72 @@ from functools import cache
 import numpy as np
 from scipy.linalg import cython_blas
 
-from ._numbers import row_norms, row_squares, rows_dots, safe_root
+# A record this far from the centre, or this near to it, would over- or underflow when squared.
+FARTHEST = 2.0**450
+NEAREST = 2.0**-450
+
+# A square below this share of the terms it is the difference of is computed anew.
+CANCELLATION = 1e-7
+
+# Bytes: at least the width of any vector register.
+ALIGNMENT = 128
+
+# Below the buffer of einsum (8192), within which every row is summed in the same order.
+EINSUM_COLUMNS = 4096
+
+
+def row_squares(rows: np.ndarray) -> np.ndarray:
+    """Squared Euclidean norm of every row."""
+    squares = np.zeros(len(rows))
+    for start in range(0, rows.shape[1], EINSUM_COLUMNS):
+        part = rows[:, start : start + EINSUM_COLUMNS]
+        squares += np.einsum("ij,ij->i", part, part)
+    return squares
+
+
+def row_norms(rows: np.ndarray) -> np.ndarray:
+    """Euclidean norm of every row."""
+    return safe_root(row_squares(rows))
+
+
+def row_dots(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Inner product of every row with a contiguous vector."""
+    dots = np.zeros(len(rows))
+    for start in range(0, rows.shape[1], EINSUM_COLUMNS):
+        stop = start + EINSUM_COLUMNS
+        dots += np.einsum("ij,j->i", rows[:, start:stop], vector[start:stop])
+    return dots
+
+
+def rows_dots(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Inner products of every row with a few contiguous vectors: `row_dots` of each, to the bit."""
+    dots = np.zeros((len(rows), len(vectors)))
+    for start in range(0, rows.shape[1], EINSUM_COLUMNS):
+        stop = start + EINSUM_COLUMNS
+        dots += np.einsum("ij,kj->ik", rows[:, start:stop], vectors[:, start:stop])
+    return dots
+
+
+def safe_root(squares: np.ndarray) -> np.ndarray:
+    """Square roots; infinity for what overflows or is not a number, 0 for what underflows."""
+    least, most = squares.min(initial=np.inf), squares.max(initial=0.0)
+    if least >= NEAREST**2 and most < FARTHEST**2:  # and all are numbers
+        return np.sqrt(squares)
+    roots = np.sqrt(squares, out=np.full_like(squares, np.inf), where=squares < FARTHEST**2)
+    roots[squares < NEAREST**2] = 0.0
+    return roots
+
+
+def aligned_empty(rows: int, columns: int) -> np.ndarray:
+    """An uninitialised array whose first row begins at a multiple of `ALIGNMENT` bytes.
+
+    Some BLAS kernels sum what lies before an aligned address apart. What they are to make of one
+    record alone is put here first: then its bits do not depend on where the record stood.
+    """
+    memory = np.empty(8 * rows * columns + ALIGNMENT, dtype=np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + 8 * rows * columns].view(np.float64).reshape(rows, columns)
+
 
 # Bits of the grids below the powers of 2 above the norms; together 52.
 ROW_BITS = 28
@@ -189,3 +258,66 @@ def _add(
     rounded += part
     correction += rounded
     total[...] = sums
+
+
+# Shares of a group are multiples of 2^-20, so that 2^30 of them are summed exactly in float64.
+STEPS = 2**20
+
+
+def exact_shares(counts: np.ndarray, sizes: np.ndarray | int) -> np.ndarray:
+    """Counts over sizes, rounded down to multiples of 1 / `STEPS`: they add up to at most 1."""
+    return counts * STEPS // sizes / STEPS
+
+
+def tally(
+    cells: np.ndarray,
+    features: np.ndarray,
+    shape: tuple[int, ...],
+    times: np.ndarray | None = None,
+) -> np.ndarray:
+    """How many values lie in every cell.
+
+    Parameters
+    ----------
+    cells, features : ndarray of int
+        Of every value, in shapes that broadcast.
+    shape : tuple of int
+        How many features and cells.
+    times : ndarray of int, optional
+        How often every value counts; once by default.
+    """
+    places = _places(cells, features, shape).ravel()
+    return _table(np.bincount(places, weights=times, minlength=_size(shape)), shape)
+
+
+def tally_groups(cells: np.ndarray, sizes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The same for groups of consecutive rows; every group adds the shares of its rows.
+
+    Parameters
+    ----------
+    cells : ndarray of int of shape (n_rows, n_features)
+    sizes : ndarray of int of shape (n_groups,)
+        Number of rows of every group.
+    shape : tuple of int
+    """
+    groups = np.repeat(np.arange(len(sizes)), sizes)[:, None]
+    places = groups * _size(shape) + _places(cells, np.arange(shape[0]), shape)
+    places, counts = np.unique(places, return_counts=True)
+    group, place = np.divmod(places, _size(shape))
+    shares = exact_shares(counts, sizes[group])
+    return _table(np.bincount(place, weights=shares, minlength=_size(shape)), shape)
+
+
+# A table has two columns more than there are cells, for values that lie in none.
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return shape[0] * (shape[1] + 2)
+
+
+def _places(cells: np.ndarray, features: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return features * (shape[1] + 2) + cells
+
+
+def _table(counts: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    return counts.reshape(shape[0], shape[1] + 2)[:, 1:-1]

@@ -1,7 +1,7 @@
-"""Sources answer for records wherever these are; arrays are here, and `OPENERS` lists the others.
+"""Sources answer for records wherever these are, through views and statistics.
 
-No source but `Records` is known here: files, the workers of a cluster and sites are sources that
-stand around the core.
+Arrays are here, and `OPENERS` lists what else there is. No source but `Records` is known here:
+files, the workers of a cluster and sites are sources that stand around the core.
 """
 
 from __future__ import annotations
@@ -9,17 +9,163 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 
 from ..noise import GaussianQuery, NoiseSource
-from .asked import Step
-from .layout import Layout
 
 if TYPE_CHECKING:
-    from ._records import Records
+    from ._records import Block, Records
+
+
+# The declared domain: the most rows for which the rounding errors of the sums are bounded.
+MAX_ROWS = 2**30
+
+UNIT_ROUNDOFF = 2.0**-53
+
+
+def summation_error(terms: float, span_rows: int, inner: int) -> float:
+    """Bound on the rounding error, in Frobenius norm, of any sum over blocks of records.
+
+    Parameters
+    ----------
+    terms : float
+        Largest norm of what one record adds (of its parts, where they are added one by one).
+    span_rows : int
+        Rows that are summed in plain floating point before a compensated sum takes over.
+    inner : int
+        Length of the inner products within one record.
+
+    Notes
+    -----
+    Higham, Accuracy and Stability of Numerical Algorithms (2002), chapter 4: whatever the order,
+    n terms are summed with an error of at most ``n u`` times the sum of their absolute values,
+    and with Neumaier's correction of about ``2 u``. `MAX_ROWS` records of norm `terms` are
+    assumed, because the true number is private.
+    """
+    return (span_rows + 2 * inner + 16) * UNIT_ROUNDOFF * MAX_ROWS * terms
+
+
+# Rows of a span (or twice the features, if more), which are summed in plain floating point. The
+# sums of spans are added with compensation. It sets the rounding error that a release carries.
+SPAN_ROWS = 4096
+
+
+class Layout(NamedTuple):
+    """How records lie, without a word of what is in them: public, and all that rounding follows.
+
+    Parameters
+    ----------
+    n_features : int
+    is_sparse : bool
+        A centre is subtracted in the products rather than from every row.
+    is_explicit : bool
+        Residuals are formed record by record.
+    span_rows : int
+        Number of rows that are summed without compensation.
+    may_miss : bool
+        A NaN is an absent entry, which is read as the entry of what the rows are centred on.
+    is_grouped : bool
+        A record is a group of rows.
+    most : int or None
+        No row has more non-zeros (`LargestEntries`).
+    floor : int or None
+        Rows count interactions, divided by no less than the root of that (`Interactions`).
+    """
+
+    n_features: int
+    is_sparse: bool = False
+    is_explicit: bool = False
+    span_rows: int = SPAN_ROWS
+    may_miss: bool = False
+    is_grouped: bool = False
+    most: int | None = None
+    floor: int | None = None
+
+
+# The closed set: every measure, statistic and view under its own name.
+KINDS: dict[str, type[Kind]] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A frozen bundle of public or released numbers, known by the name of its class."""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if cls.__name__.startswith("_") or ABC in cls.__bases__:
+            return
+        if cls.__name__ in KINDS and KINDS[cls.__name__].__module__ != cls.__module__:
+            raise TypeError(f"there is a {cls.__name__} in the closed set; choose another name")
+        KINDS[cls.__name__] = cls
+
+    @cached_property
+    def key(self) -> tuple[Any, ...]:
+        """Hashable; equal exactly if the kind and the bits of all its numbers are."""
+        return type(self), *(_key(getattr(self, field.name)) for field in fields(self))
+
+
+class Step(Protocol):
+    """From records to others, each a function of one that went in: a view, or a random part."""
+
+    def of(self, records: Records) -> Records:
+        """The records as they are seen."""
+
+
+class View(Kind, ABC):
+    """A step that travels: all it depends on is in its fields."""
+
+    @abstractmethod
+    def of(self, records: Records) -> Records:
+        """The records as they are seen."""
+
+
+class Measure(Kind, ABC):
+    """A number (or a few) a record, private, and a bitwise function of that record alone."""
+
+    # How many records' numbers change if one record comes or goes, or is exchanged.
+    moved: ClassVar[int] = 1
+
+    @abstractmethod
+    def error(self, layout: Layout) -> float:
+        """Bound on the relative error of a number."""
+
+    @property
+    def degree(self) -> int:
+        """The power of X's unit: one for lengths, two for products, none for counts."""
+        return 1
+
+    @property
+    def imputed(self) -> np.ndarray | None:
+        """What an absent entry is read as: the centre's entry, so that it deviates by 0."""
+        return getattr(self, "centre", None)
+
+    def width(self, layout: Layout) -> int:
+        """Numbers a record; 0 for a single one that is no row of numbers."""
+        return 0
+
+    def needs(self, layout: Layout) -> Measure | None:
+        """The measure that this one is computed from besides the block, if there is one."""
+        return None
+
+    def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
+        """The numbers of a block's records."""
+        raise NotImplementedError(f"{type(self).__name__} is found for all records at once")
+
+    def of_all(self, records: Records) -> np.ndarray | None:
+        """The numbers of all records, if they are not found block by block."""
+        return None
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    return value.key if isinstance(value, Kind) else value
+
 
 # Types of X whose rows are not in memory, each by its module, or by its module and its name, and
 # the function that makes a `Collection` of such an X: it is imported when one is met.

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..records import Layout, Measure, Records
-from ..records.kernels import Kernel, ScaleFunction
 from ..records.pairs import (
     MAX_COMPLETE,
+    Kernel,
+    ScaleFunction,
     adjacent_differences,
     complete_error,
     complete_sum,

@@ -34,7 +34,7 @@ from skdppca.noise import GaussianQuery, NoiseSource, keyed_labels, rounded_gaus
 from skdppca.noise.gaussian import LaplaceQuery
 from skdppca.privacy import GaussianEvent
 from skdppca.private_data import PrivateData
-from skdppca.records import members
+from skdppca.records import _rows
 
 # What a method releases, of X and the groups of its rows.
 Method = Callable[[Any, np.ndarray | None], Any]
@@ -204,7 +204,7 @@ class _Recorder:
                 stack.enter_context(patch.object(PrivateData, name, self._noting(name, honest)))
             for name in ("words", "rounded_gaussian"):
                 stack.enter_context(patch.object(NoiseSource, name, getattr(self, f"_{name}")()))
-            stack.enter_context(patch.object(members, "keyed_labels", self._labels()))
+            stack.enter_context(patch.object(_rows, "keyed_labels", self._labels()))
             yield
 
     # What is asked

@@ -15,7 +15,7 @@ from skdppca.privacy import epsilon_of
 from skdppca.private_data import PrivateData
 from skdppca.records import _records
 from skdppca.records._dense import DenseRows
-from skdppca.records._numbers import rows_dots
+from skdppca.records._sums import rows_dots
 from skdppca.statistics import ClippedGram
 
 from ..nested import nested

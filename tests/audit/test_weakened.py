@@ -26,8 +26,9 @@ from skdppca.mechanisms.scales import private_scales
 from skdppca.mechanisms.scales.private_scales import exact_scales
 from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData
-from skdppca.records import OnesByDegree, Records, kernels
-from skdppca.records.kernels import Kernel
+from skdppca.records import OnesByDegree, Records
+from skdppca.records import pairs as pair_sums
+from skdppca.records.pairs import Kernel
 from skdppca.statistics import KendallMatrix, columns, gram, pairs, products
 
 from ..covering import pairwise
@@ -166,7 +167,7 @@ FAULTS = {
     ),
     "an own kernel that is not clipped": Fault(
         own_kernels(lambda t: 2 * t, 3.0),
-        ((kernels, "_shares", lambda xi, radius, lengths: xi(lengths) / radius),),
+        ((pair_sums, "_shares", lambda xi, radius, lengths: xi(lengths) / radius),),
         near=1e-4,
     ),
     "an own kernel that looks at other pairs": Fault(

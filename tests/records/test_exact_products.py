@@ -10,13 +10,14 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from skdppca.records import Records, _sums
-from skdppca.records._numbers import row_norms, rows_dots
 from skdppca.records._sums import (
     DIRECTION_BITS,
     ROW_BITS,
     exact_dots,
     on_row_grids,
     rounded_directions,
+    row_norms,
+    rows_dots,
 )
 from skdppca.statistics import ResidualNorms, ResidualSum, Scores
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from skdppca.records.kernels import Kernel, called
+from skdppca.records.pairs import Kernel, called
 
 LENGTHS = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, np.inf])
 RADIUS = 3.0

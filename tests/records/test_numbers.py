@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from skdppca.records import Records, Residual
 from skdppca.records._dense import DenseRows
-from skdppca.records._numbers import (
+from skdppca.records._sums import (
     EINSUM_COLUMNS,
     row_dots,
     row_norms,

@@ -12,7 +12,7 @@ from skdppca.noise import NoiseSource
 from skdppca.records import Records, _records
 from skdppca.records._records import BLOCK_ENTRIES
 from skdppca.records._sums import on_row_grids
-from skdppca.records.layout import SPAN_ROWS
+from skdppca.records.sources import SPAN_ROWS
 from skdppca.statistics import Spreads
 
 RNG = np.random.default_rng(0)

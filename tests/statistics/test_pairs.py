@@ -10,12 +10,11 @@ import pytest
 
 from skdppca.noise import NoiseSource
 from skdppca.records import Records
-from skdppca.records.kernels import Kernel
-from skdppca.records.layout import MAX_ROWS
 from skdppca.records.pairs import (
     CANCELLATION,
     MAX_COMPLETE,
     NEAR,
+    Kernel,
     _cyclic_weights,
     adjacent_differences,
     complete_error,
@@ -24,6 +23,7 @@ from skdppca.records.pairs import (
     cyclic_sum,
     term_error,
 )
+from skdppca.records.sources import MAX_ROWS
 from skdppca.statistics import AdjacentDifferences, CountBeyond, KendallMatrix
 
 from ..private_data_of import filled, on_both_adjacencies, private_data
