@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ._text import check_unit
 from .noise import GaussianQuery, LaplaceQuery, NoiseSource
 from .privacy import PrivacyFilter
-from .privacy.units import check_unit
 from .records import Records, Source, Step, precision_of
 from .statistics import (
     Count,

@@ -32,10 +32,10 @@ from .privacy import (
     mu_of,
 )
 from .privacy.accountant import accounts_of
-from .privacy.callers import level_of_user
 from .privacy.charging import charge, charged_elsewhere, is_silent
 from .privacy.fit_report import check_price, jsonable
 from .privacy.privacy_filter import Query, untold
+from .privacy.user_warnings import level_of_user
 from .private_data import PrivateData, Public
 from .records import Source
 from .records.machine import one_pool

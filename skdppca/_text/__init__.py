@@ -1,14 +1,35 @@
 """Text for people: safe on a terminal, and numbers rounded to the careful side."""
 
-from .shown import MAX_LISTED, aligned, comes_back, listed, meant, names_a_label, printable, shown
+from .shown import (
+    INTERACTION,
+    MAX_LISTED,
+    ROW,
+    aligned,
+    check_unit,
+    comes_back,
+    html_table,
+    is_one,
+    listed,
+    meant,
+    names_a_label,
+    printable,
+    protected_together,
+    shown,
+)
 
 __all__ = [
+    "INTERACTION",
     "MAX_LISTED",
+    "ROW",
     "aligned",
+    "check_unit",
     "comes_back",
+    "html_table",
+    "is_one",
     "listed",
     "meant",
     "names_a_label",
     "printable",
+    "protected_together",
     "shown",
 ]

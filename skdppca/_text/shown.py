@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from html import escape
 from typing import Any
 
 # Names of columns that identify rows or people: id, patient_id, patientID, and the IID, FID and EID
@@ -128,3 +129,48 @@ def shown(value: Any) -> Any:
     if isinstance(value, dict):
         return {printable(name): shown(one) for name, one in value.items()}
     return list(map(shown, value)) if isinstance(value, list) else value
+
+
+# A row, and one non-zero entry of a table of users and items; every other name is one of groups.
+ROW, INTERACTION = "row", "interaction"
+
+
+def check_unit(unit: str) -> None:
+    """Refuse a name that cannot be printed: it stands in every sentence of a guarantee.
+
+    Raises
+    ------
+    ValueError
+    """
+    if isinstance(unit, str) and unit != printable(unit):
+        raise ValueError(
+            f"unit='{printable(unit)}' has a line break, a mark that turns the direction of "
+            "writing, or another character that cannot be printed; choose a plain name"
+        )
+
+
+def is_one(unit: str) -> bool:
+    """Whether a unit is one row or one entry, and no group of rows."""
+    return unit in (ROW, INTERACTION)
+
+
+def protected_together(unit: str) -> str:
+    """What is in the data or not, as a whole."""
+    if unit == INTERACTION:
+        return "one interaction (one user with one item)"
+    return "one row" if unit == ROW else f"all rows of one {unit}"
+
+
+def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table as HTML: every cell escaped, and as `printable` has it.
+
+    Examples
+    --------
+    >>> html_table([], [["<1"]])
+    '<table><thead><tr></tr></thead><tbody><tr><td>&lt;1</td></tr></tbody></table>'
+    """
+    head = "".join(f'<th scope="col">{escape(printable(name))}</th>' for name in heads)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(printable(cell))}</td>' for cell in row)}</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -19,8 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import Documented, Interval
 from ..exceptions import NotReleasedError, UnaccountedScoreWarning
 from ..mechanisms.scatter import NoisyScatter
-from ..privacy.callers import level_of_user
 from ..privacy.charging import charged_elsewhere
+from ..privacy.user_warnings import level_of_user
 from ..records import Records, collection_of
 from .parameters import Suggesting
 from .validation import read_rows

@@ -17,12 +17,12 @@ from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy import GaussianEvent, PrivacyEvent, PrivacyReport
 from ..privacy.accountant import accounts_of
-from ..privacy.callers import level_of_user
 from ..privacy.chain import canonical
 from ..privacy.charging import charged_elsewhere
 from ..privacy.fit_report import jsonable
 from ..privacy.grown import Paid, cost_to_most, is_grown, new_fit, paid_before, receipts_of
 from ..privacy.pricing import epsilon_of_event, is_affordable
+from ..privacy.user_warnings import level_of_user
 from ..private_data import Public
 from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters
 from .base import BasePrivatePCA, feature_names_of

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..exceptions import NoiseOnlyWarning
 from ..privacy import PrivacyReport
-from ..privacy.callers import level_of_user
 from ..privacy.charging import charged_elsewhere
+from ..privacy.user_warnings import level_of_user
 from ..records import MAX_ROWS
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.utils import get_tags
 
 from ..exceptions import UnaccountedStepWarning
-from ..privacy.callers import calls_below_user, level_of_user
 from ..privacy.charging import charged_elsewhere
+from ..privacy.user_warnings import calls_below_user, level_of_user
 
 
 def warn_of_steps_before(estimator: Any) -> None:

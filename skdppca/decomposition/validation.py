@@ -20,7 +20,7 @@ from sklearn.utils import check_array
 from .._sklearn import check_feature_names, check_n_features
 from .._text import comes_back, listed, names_a_label, printable
 from ..exceptions import LabelColumnWarning
-from ..privacy.callers import level_of_user
+from ..privacy.user_warnings import level_of_user
 from ..records import MAX_ROWS, Source, collection_of
 from ..records.machine import PassThreads
 from .declared import as_declared, declared

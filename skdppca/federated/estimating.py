@@ -19,8 +19,8 @@ from ..noise import NoiseSource, SharedQuery
 from ..out_of_core.pieces import Pieces, Question
 from ..privacy import epsilon_of
 from ..privacy.charging import needs_no_accountant
-from ..privacy.floats import root_up
-from ..privacy.strength import warn_if_weak
+from ..privacy.gdp import root_up
+from ..privacy.user_warnings import warn_if_weak
 from ..private_data import Public
 from ..releasing import announce
 from ..statistics import Scaled, Statistic

@@ -29,7 +29,7 @@ from ..exceptions import BudgetExceeded, LedgerError
 from ..noise import NoiseSource, SharedQuery
 from ..out_of_core.pieces import Question, seen_through
 from ..privacy import GaussianEvent, PrivacyLedger, Receipt, Statement, mu_of
-from ..privacy.floats import root_up
+from ..privacy.gdp import root_up
 from ..records.machine import memory_limit
 from .identity import SECRET_BYTES, Identity, create_secret, read_secret, verified
 from .keyed_noise import noise_key

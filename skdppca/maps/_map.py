@@ -17,8 +17,8 @@ from ..decomposition.base import BasePrivatePCA
 from ..decomposition.validation import check_groups, check_rows, class_numbers
 from ..exceptions import OutsideMapWarning, UnaccountedFitsWarning
 from ..privacy import BaseAccountant, PrivacyReport
-from ..privacy.callers import level_of_user
 from ..privacy.charging import check_accounted
+from ..privacy.user_warnings import level_of_user
 from ..private_data import Answer, Public
 from ..records import Layout, Records, Source
 from ..releasing import ReleaseTerms, Results, noise_source, public_parameters, release

@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any, Literal
 
-from .._text import aligned
+from .._text import aligned, html_table
 from .._text.digits import percent_captured
-from ..privacy.notebook import html_table
 from ..records import MAX_ROWS
 from .answers import Expectation, Progress, counted, expectations
 from .planned_fit import PlannedFit, checked, methods_of

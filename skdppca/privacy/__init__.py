@@ -7,7 +7,6 @@ import sys
 
 from . import fit_report
 from .accountant import BaseAccountant, PrivacyAccountant
-from .attacks import coin, detection_rate
 from .chain import ExternalReceipt, Receipt, ReleaseRow
 from .checks import Finding, verify_report
 from .config import config_context, get_config, set_config
@@ -24,7 +23,7 @@ from .events import (
 from .fit_report import PrivacyReport, Released, Spending
 from .gdp import compose_mu, delta_of, epsilon_of, mu_of
 from .ledger import PrivacyLedger
-from .pricing import compose, epsilon_of_event, is_affordable
+from .pricing import coin, compose, detection_rate, epsilon_of_event, is_affordable
 from .privacy_filter import PrivacyFilter
 from .statement import Entry, PrivacyCost, Statement
 

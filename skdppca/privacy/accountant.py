@@ -12,7 +12,7 @@ from decimal import ROUND_FLOOR, Context
 from html import escape
 from typing import Any, TypeVar, cast
 
-from .._text import printable
+from .._text import check_unit, printable
 from ..exceptions import BudgetExceeded, LedgerError, SealedAccountantError
 from .chain import ADJACENCIES, Chain, ChainRow, ExternalReceipt, Receipt, ReleaseRow, Terms
 from .composition import Composition
@@ -26,8 +26,7 @@ from .events import (
 )
 from .pricing import epsilon_of_event
 from .statement import PrivacyCost, Statement
-from .strength import warn_if_weak
-from .units import check_unit
+from .user_warnings import warn_if_weak
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Receipt)

@@ -18,12 +18,10 @@ import msgspec
 from msgspec import Meta, MsgspecError, Struct, field, to_builtins
 from msgspec.structs import force_setattr, replace
 
-from .._text import comes_back, printable
-from .composition import Composition
+from .._text import comes_back, is_one, printable
+from .composition import Composition, Log
 from .events import Event, PrivacyEvent, add_event, known_event
-from .floats import number
-from .log import Log
-from .units import is_one
+from .gdp import number
 
 ADJACENCIES = ("add-remove", "replace-one")
 # The schema of row 0; another one is refused.

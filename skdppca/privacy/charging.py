@@ -11,11 +11,10 @@ from typing import Any
 
 from ..exceptions import SeededNoiseWarning, UnaccountedFitsWarning
 from .accountant import LOCK, accounts_of, charge_all
-from .callers import level_of_user
 from .chain import Receipt
 from .config import VARIABLE, get_config
 from .events import NonPrivateEvent, PrivacyEvent
-from .strength import warn_if_weak
+from .user_warnings import level_of_user, warn_if_weak
 
 # Private releases without an accountant so far. A forked child goes on counting from here.
 _unaccounted = 0

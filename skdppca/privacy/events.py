@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr
 
 from ..exceptions import UnknownEventError
 from .composition import Composition
-from .floats import number
+from .gdp import number
 
 # Largest mean number of runs: more than anybody needs, and small enough for float64.
 MOST_RUNS = 1e6

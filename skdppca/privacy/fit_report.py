@@ -15,15 +15,13 @@ from typing import Annotated, Any
 import numpy as np
 from msgspec import Meta, MsgspecError, Struct, convert
 
-from .._text import listed, printable
+from .._text import html_table, listed, printable, protected_together
 from .._text.digits import up
 from .chain import Receipt, ReleaseRow, canonical
 from .events import ComposedEvent, Event, PrivacyEvent
 from .grown import cost_in_all, cost_to_most, is_declared, is_grown, joined_fits, paid_for
-from .notebook import html_table
 from .pricing import compose, epsilon_of_event, is_affordable
 from .storage import parse_json
-from .units import protected_together
 
 SCHEMA = "skdppca-fit/1"
 

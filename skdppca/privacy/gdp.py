@@ -1,24 +1,93 @@
 """Gaussian differential privacy: (epsilon, delta) <-> mu, exact and rounded to the private side.
 
-A Gaussian mechanism with sensitivity D and noise sd s is mu-GDP with ``mu = D / s``. It is
-(epsilon, delta)-private exactly when (Balle and Wang 2018; Dong, Roth and Su 2022)
-
-    delta(mu, epsilon) = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu) <= delta.
-
-The inverses are exact to the last bit. A search in float64 gives a start, Newton steps in mpmath
-improve it, and 30 correct digits of delta decide between neighbouring float64 numbers.
+Float64 numbers are checked, compared and rounded exactly.
 """
 
+from __future__ import annotations
+
 import math
+import struct
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Real
 
 import mpmath
 from scipy.special import log_ndtr
 
 from ..noise.precision import ThreadContext
-from .floats import float_up, last_float, number, root_up
+
+_INFINITY_RANK = struct.unpack("<q", struct.pack("<d", math.inf))[0]
+
+
+def number(name: str, value: float, limit: float = math.nextafter(math.inf, 0)) -> float:
+    """Return `value` as a float64 if that changes nothing and it is in [0, limit]; else raise."""
+    if isinstance(value, bool) or not isinstance(value, (float, Real)):  # a float is found fast
+        raise TypeError(f"{name}={value!r} is not a number; pass a float")
+    if not 0 <= value <= limit:
+        below = "" if limit == math.inf else " and finite" if limit > 1 else f" and at most {limit}"
+        raise ValueError(f"{name}={value!r} is out of range; it must be at least 0{below}")
+    try:
+        held = float(value)
+    except OverflowError:  # an int
+        held = math.inf
+    if held != value:
+        raise ValueError(f"{name}={value!r} is not exactly a float64; pass a float")
+    return held
+
+
+def root_up(square: Fraction) -> float:
+    """Return the smallest float64 whose square is at least `square`."""
+    half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    try:
+        root = math.ldexp(math.sqrt(square / Fraction(4) ** half), half)
+    except OverflowError:
+        return math.inf
+    while Fraction(root) ** 2 < square:
+        root = math.nextafter(root, math.inf)
+    while root and Fraction(math.nextafter(root, 0)) ** 2 >= square:
+        root = math.nextafter(root, 0)
+    return root
+
+
+def float_up(exact: Fraction | mpmath.mpf) -> float:
+    """Return the smallest float64 that is at least `exact`."""
+    nearest = float(exact)
+    return math.nextafter(nearest, math.inf) if nearest < exact else nearest
+
+
+def last_float(holds: Callable[[float], bool], start: float) -> float:
+    """Return the largest finite float64 at which `holds` is true.
+
+    `holds` must be true at 0 and may change to false once only. Neighbouring non-negative float64
+    numbers have neighbouring ranks (their bits read as an integer). Steps of 1, 2, 4, ... ranks
+    from `start` find a bracket, and bisection finds the last bit.
+    """
+    low, step = _rank(start), 1
+    if holds(start):
+        high = low + 1
+        while high < _INFINITY_RANK and holds(_float(high)):
+            low, high, step = high, high + 2 * step, 2 * step
+        high = min(high, _INFINITY_RANK)
+    else:
+        high, low = low, max(low - 1, 0)
+        while not holds(_float(low)):
+            high, low, step = low, max(low - 2 * step, 0), 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(_float(middle)) else (low, middle)
+    return _float(low)
+
+
+def _rank(x: float) -> int:
+    """Return the bits of a non-negative float64 as an integer, which sorts as the numbers do."""
+    return struct.unpack("<q", struct.pack("<d", x))[0]
+
+
+def _float(rank: int) -> float:
+    """Return the float64 of that rank."""
+    return struct.unpack("<d", struct.pack("<q", rank))[0]
+
 
 # Correct digits of every delta that decides a rounding; float64 has 17.
 _CORRECT_DIGITS = 30

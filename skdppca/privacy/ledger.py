@@ -31,13 +31,12 @@ from typing import Any, BinaryIO, Never, TypeVar
 
 from msgspec.structs import replace
 
+from .._text import check_unit
 from ..exceptions import LedgerCutWarning, LedgerError
 from .accountant import BaseAccountant, alone, check_not_forked, here
-from .callers import level_of_user
 from .chain import Chain, ChainRow, Terms
 from .storage import synced
-from .strength import warn_if_weak
-from .units import check_unit
+from .user_warnings import level_of_user, warn_if_weak
 
 if sys.platform == "win32":
     from filelock import FileLock

@@ -10,7 +10,7 @@ from typing import Any
 
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent, PureEvent
 from .fit_report import PrivacyReport, jsonable
-from .floats import float_up
+from .gdp import float_up
 from .grown import all_receipts, is_grown, joined_fits
 from .pricing import compose, epsilon_of_event, is_affordable
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._text import INTERACTION
 from ..plotting._noise_of_fits import BAR_SDS, alignments, entry_errors, variance_intervals
 from ..privacy import (
     Entry,
@@ -26,7 +27,6 @@ from ..privacy import (
 from ..privacy.fit_report import jsonable
 from ..privacy.grown import all_receipts
 from ..privacy.parts import paid_by
-from ..privacy.units import INTERACTION
 from ._subject import Subject
 
 # At these deltas the guarantee is stated again.

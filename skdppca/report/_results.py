@@ -7,13 +7,12 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from .._text import aligned, printable
+from .._text import aligned, is_one, printable, protected_together
 from .._text.digits import up
 from ..decomposition.noise_only import enough_records
 from ..privacy import PrivacyReport
 from ..privacy.fit_report import drifts
 from ..privacy.parts import is_merged
-from ..privacy.units import is_one, protected_together
 from ._document import reports_of
 from ._found import found
 from ._sections import DIGITS, budget, claim, sentence, status_of, words

@@ -10,13 +10,12 @@ from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
 
-from .._text import digits, shown
+from .._text import INTERACTION, digits, is_one, protected_together, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
 from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS
-from ..privacy.floats import float_up
+from ..privacy.gdp import float_up
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
-from ..privacy.units import INTERACTION, is_one, protected_together
 from ._context import DECISIVE, HAZARDS, LABELS, Answer
 from ._document import reports_of
 from ._found import FIRST, MOST_LINES, beyond, found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from ..privacy.floats import root_up
+from ..privacy.gdp import root_up
 
 
 def psd_sum(bound: float, adjacency: str) -> float:

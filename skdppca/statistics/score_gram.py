@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ..privacy.floats import root_up
+from ..privacy.gdp import root_up
 from ..records import Layout, Records, summation_error
 from .base import Rounding, Statistic, around
 from .counts import ONE_BY_ONE

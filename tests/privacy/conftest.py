@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from skdppca.privacy import GaussianEvent, PrivacyAccountant, PrivacyLedger, numerical
+from skdppca.privacy import GaussianEvent, PrivacyAccountant, PrivacyLedger, composition
 
 
 @pytest.fixture
@@ -108,8 +108,8 @@ def without_dp_accounting(monkeypatch):
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    numerical._pld_epsilon.cache_clear()
-    numerical._rdp_epsilon.cache_clear()
+    composition._pld_epsilon.cache_clear()
+    composition._rdp_epsilon.cache_clear()
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from skdppca.privacy.log import Log
+from skdppca.privacy.composition import Log
 
 
 def test_a_longer_log_shares_the_memory_and_leaves_the_shorter_one():
