@@ -36,11 +36,10 @@ from ..releasing import (
     public_parameters,
     release,
 )
+from .fit_warnings import warn_of_noise, warn_of_steps_before
 from .fitted import MATRIX, FittedPCA
 from .memory import Held, check_memory
-from .noise_only import warn_of_noise
 from .parameters import estimator, parameter
-from .steps_before import warn_of_steps_before
 from .tables import Table, opened
 from .validation import (
     check_domain,

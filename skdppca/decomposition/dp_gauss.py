@@ -9,15 +9,14 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from .._sklearn import Interval, StrOptions
-from ..mechanisms.base import BUDGET, Mechanism, Release
+from ..mechanisms.base import BUDGET, Mechanism, Release, with_unseen
 from ..mechanisms.centre import improved_centre, rough_centre
 from ..mechanisms.clipping import searches, with_typical_norm
 from ..mechanisms.missing import HIDING, Filled, without_empty
 from ..mechanisms.nested_spheres import release_nested, shows_more
 from ..mechanisms.noisy_covariance import NoisyCovariance, release_gram
-from ..mechanisms.sampling import with_sample
+from ..mechanisms.norm_histogram import with_sample
 from ..mechanisms.scatter import NoisyScatter
-from ..mechanisms.unseen import with_unseen
 from ..privacy import PrivacyEvent
 from ..private_data import PrivateData, Public
 from .fitted import MATRIX

@@ -12,15 +12,14 @@ import numpy as np
 
 from .._sklearn import Interval, RealNotInt, StrOptions
 from ..linalg import Eigenvectors
-from ..mechanisms.base import BUDGET, Release
+from ..mechanisms.base import BUDGET, Release, with_unseen
 from ..mechanisms.centre import location_error, robust_location, rough_centre
 from ..mechanisms.clipping import Clip, with_typical_norm
 from ..mechanisms.kendall import forms_all_pairs, kendall_matrix
 from ..mechanisms.missing import left_along, noise_inflation, undone
 from ..mechanisms.noisy_covariance import release_gram
-from ..mechanisms.sampling import with_sample
+from ..mechanisms.norm_histogram import with_sample
 from ..mechanisms.spectrum import NoisySpectrum, count_components, elliptical_variances
-from ..mechanisms.unseen import with_unseen
 from ..private_data import PrivateData, Public
 from ..records import MAX_ROWS
 from ..records.pairs import MAX_COMPLETE, Kernel, ScaleFunction

@@ -26,8 +26,8 @@ from ..privacy.user_warnings import level_of_user
 from ..private_data import Public
 from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters
 from .base import BasePrivatePCA, feature_names_of
+from .fit_warnings import warn_of_noise
 from .fitted import MATRIX, matrix_of
-from .noise_only import warn_of_noise
 from .parameters import estimator
 from .tables import opened
 

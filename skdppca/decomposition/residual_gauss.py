@@ -12,7 +12,7 @@ import numpy as np
 
 from .._sklearn import Interval, StrOptions
 from ..linalg import Eigenvectors, top_eigh
-from ..mechanisms.base import BUDGET, Mechanism, Release
+from ..mechanisms.base import BUDGET, Mechanism, Release, with_unseen
 from ..mechanisms.block_mean import BlockMean
 from ..mechanisms.centre import release_centred, rough_centre
 from ..mechanisms.clipping import (
@@ -26,9 +26,8 @@ from ..mechanisms.clipping import (
 from ..mechanisms.cross_corrections import CrossMean
 from ..mechanisms.nested_spheres import release_nested, shows_more
 from ..mechanisms.noisy_covariance import NoisyCovariance, NoisyGram, release_gram
-from ..mechanisms.sampling import with_sample
+from ..mechanisms.norm_histogram import with_sample
 from ..mechanisms.spectrum import NoisySpectrum
-from ..mechanisms.unseen import with_unseen
 from ..private_data import PrivateData, Public
 from ..records.machine import one_thread
 from .base import BasePrivatePCA

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..records import Records, Source, collection_of
-from .declared import declared
+from .containers import declared
 from .validation import check_groups, check_rows
 
 if TYPE_CHECKING:

@@ -23,9 +23,7 @@ from ..exceptions import LabelColumnWarning
 from ..privacy.user_warnings import level_of_user
 from ..records import MAX_ROWS, Source, collection_of
 from ..records.machine import PassThreads
-from .declared import as_declared, declared
-from .missing_input import is_missing
-from .sparse_input import MALFORMED, as_compressed
+from .containers import MALFORMED, as_compressed, as_declared, declared, is_missing
 
 T = TypeVar("T")
 

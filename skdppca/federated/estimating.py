@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 
 from ..decomposition import METHODS, BasePrivatePCA, PrivatePCA
-from ..decomposition.noise_only import warn_of_noise
+from ..decomposition.fit_warnings import warn_of_noise
 from ..decomposition.tables import Table
 from ..noise import NoiseSource, SharedQuery
 from ..out_of_core.pieces import Pieces, Question

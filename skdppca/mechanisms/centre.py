@@ -13,7 +13,7 @@ from ..private_data import PrivateData
 from ..records.pairs import Kernel
 from ..statistics import ClippedSum, Distances, KendallMatrix
 from ..statistics.lemmas import ball_sum, psd_sum
-from .base import BUDGET, Release, ample
+from .base import BUDGET, Release, ample, with_unseen
 from .clipping import excess_records
 from .kendall import count_sd, forms_all_pairs, kendall_matrix
 from .missing import noise_inflation
@@ -26,7 +26,6 @@ from .norm_histogram import (
     seen_norms,
 )
 from .spectrum import NoisySpectrum
-from .unseen import with_unseen
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from ..records import MAX_ROWS
 from ..statistics import BoundedTotal, Distances, Measure, RowCounts, clip_measure
 from ..statistics.lemmas import psd_sum
 from .base import BUDGET, ample
-from .clipping_factor import ClippingFactor
 from .norm_histogram import (
     HISTOGRAM,
     LEAST_NORM,
+    ClippingFactor,
     NormHistogram,
     histogram_mu,
     norm_histogram,

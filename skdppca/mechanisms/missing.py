@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ..private_data import PrivateData
 from .base import BUDGET, Mechanism, Release
-from .column_cells import ask_cells
+from .scales.octaves import ask_cells
 
 # Values of a feature that is taken for empty are divided by that, so hardly anything of them is
 # left; float32 holds what has been divided by it and by a private scale.

@@ -21,8 +21,8 @@ from .clipping import (
     radius_share,
     searches,
 )
-from .clipping_factor import clipping_details, unclipped
 from .missing import noise_inflation, undone
+from .norm_histogram import clipping_details, unclipped
 from .scatter import NoisyScatter
 from .spectrum import NoisySpectrum, correlation, count_components, scaled_variances
 

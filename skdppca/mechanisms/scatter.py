@@ -15,7 +15,7 @@ import numpy as np
 from ..linalg import Eigenvectors
 from .centre import shrink_to_signal
 from .clipping import Clip
-from .clipping_factor import ClippingFactor
+from .norm_histogram import ClippingFactor
 from .spectrum import NoisySpectrum
 
 

@@ -21,8 +21,7 @@ from ..statistics import (
 )
 from .block_mean import BlockMean, combine
 from .clipping import count_rows, expected_norms, find_radius, group_bound, radius_mu
-from .clipping_factor import ClippingFactor, unclipped
-from .norm_histogram import NormHistogram, edges_of
+from .norm_histogram import ClippingFactor, NormHistogram, edges_of, unclipped
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator
 
-from ..decomposition.declared import declared
+from ..decomposition.containers import declared
 from ..decomposition.validation import number_groups
 from ..exceptions import SeededNoiseWarning
 from ..noise import NoiseSource

@@ -17,8 +17,8 @@ from sklearn.utils import get_tags
 from .._sklearn import Documented, Interval
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
+from ..decomposition.fit_warnings import warn_of_steps_before
 from ..decomposition.parameters import Suggesting
-from ..decomposition.steps_before import warn_of_steps_before
 from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent

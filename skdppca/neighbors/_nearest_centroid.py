@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import Documented
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
+from ..decomposition.fit_warnings import warn_of_steps_before
 from ..decomposition.parameters import Suggesting, estimator, parameter
-from ..decomposition.steps_before import warn_of_steps_before
 from ..decomposition.validation import (
     check_domain,
     check_groups,

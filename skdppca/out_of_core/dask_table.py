@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from .._sklearn import output_container
 from .._text import listed
-from ..decomposition.declared import declared
+from ..decomposition.containers import declared
 from ..decomposition.tables import Table
 from ..decomposition.validation import (
     check_row_count,

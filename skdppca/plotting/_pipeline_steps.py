@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from sklearn.pipeline import Pipeline
 
-from ..decomposition.steps_before import does_nothing, learns
+from ..decomposition.fit_warnings import does_nothing, learns
 
 
 @dataclass(frozen=True)

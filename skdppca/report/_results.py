@@ -9,7 +9,7 @@ from typing import Any
 
 from .._text import aligned, is_one, printable, protected_together
 from .._text.digits import up
-from ..decomposition.noise_only import enough_records
+from ..decomposition.fit_warnings import enough_records
 from ..privacy import PrivacyReport
 from ..privacy.fit_report import drifts
 from ..privacy.parts import is_merged

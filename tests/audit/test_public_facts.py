@@ -26,7 +26,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skdppca import DPGauss, PrivatePCA, SmoothSensitivityPCA
 from skdppca.decomposition import METHODS
-from skdppca.decomposition.declared import Declared, declared
+from skdppca.decomposition.containers import Declared, declared
 from skdppca.decomposition.smooth_sensitivity import eigensolver
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV

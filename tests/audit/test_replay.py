@@ -28,10 +28,10 @@ from skdppca.decomposition import OjasOracle, dp_gauss, residual_gauss
 from skdppca.decomposition.methods import METHODS
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
-from skdppca.mechanisms import centre, kendall, missing, noisy_covariance, sampling
+from skdppca.mechanisms import centre, kendall, missing, noisy_covariance
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
-from skdppca.mechanisms.norm_histogram import norm_histogram
+from skdppca.mechanisms.norm_histogram import SAMPLING, norm_histogram
 from skdppca.mechanisms.scales.private_scales import Scales
 from skdppca.model_selection import PrivateSearchCV, _scorer
 from skdppca.model_selection._scorer import nearest_class
@@ -351,8 +351,8 @@ SAMPLED = (
 @pytest.fixture
 def small_parts(monkeypatch):
     """Norms are asked of a random part of these few records."""
-    constants = replace(sampling.SAMPLING, records=20.0, most_share=0.9)
-    monkeypatch.setattr(sampling, "SAMPLING", constants)
+    constants = replace(SAMPLING, records=20.0, most_share=0.9)
+    monkeypatch.setattr("skdppca.mechanisms.norm_histogram.SAMPLING", constants)
 
 
 @pytest.mark.slow

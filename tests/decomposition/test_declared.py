@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skdppca import DPGauss
-from skdppca.decomposition.declared import as_declared, declared
+from skdppca.decomposition.containers import as_declared, declared
 from skdppca.decomposition.validation import check_rows
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca.mechanisms import sampling
+from skdppca.mechanisms import norm_histogram
 
 NAMES = ["age", "height", "weight", "pulse"]
 ROWS = np.random.default_rng(0).normal(size=(300, 4)) * [4, 3, 2, 1] + 7
@@ -80,7 +80,7 @@ def test_an_empty_cohort_is_answered_first_and_later(container, mode, tmp_path):
 def test_an_empty_cohort_is_answered_where_a_random_part_of_it_is_asked(
     container, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(sampling, "SAMPLING", replace(sampling.SAMPLING, records=1e-6))
+    monkeypatch.setattr(norm_histogram, "SAMPLING", replace(norm_histogram.SAMPLING, records=1e-6))
     budget = accountant()
     for n in (0, 1):
         X = CONTAINERS[container](ROWS[:n], tmp_path / str(n))

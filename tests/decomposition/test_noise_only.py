@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skdppca import KDPPCA, DPGauss, PrivatePCA, ResidualGauss
-from skdppca.decomposition.noise_only import records_needed
+from skdppca.decomposition.fit_warnings import records_needed
 from skdppca.exceptions import NoiseOnlyWarning
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.privacy import PrivacyReport

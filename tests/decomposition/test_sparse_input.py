@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from skdppca import DPGauss, PrivacyAccountant
-from skdppca.decomposition.sparse_input import as_compressed
+from skdppca.decomposition.containers import as_compressed
 from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
 

@@ -21,8 +21,13 @@ from skdppca.mechanisms.clipping import (
     radius_share,
     with_typical_norm,
 )
-from skdppca.mechanisms.clipping_factor import ClippingFactor, unclipped
-from skdppca.mechanisms.norm_histogram import EDGES, LEAST_NORM, NormHistogram
+from skdppca.mechanisms.norm_histogram import (
+    EDGES,
+    LEAST_NORM,
+    ClippingFactor,
+    NormHistogram,
+    unclipped,
+)
 from skdppca.statistics import Distances
 
 from ..private_data_of import cost, names, private_data

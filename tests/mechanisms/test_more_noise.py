@@ -12,7 +12,7 @@ import pytest
 from skdppca import decomposition
 from skdppca.datasets import make_spiked
 from skdppca.mechanisms.clipping import CLIPPING, excess_records, find_radius
-from skdppca.mechanisms.sampling import with_sample
+from skdppca.mechanisms.norm_histogram import with_sample
 from skdppca.privacy import epsilon_of, mu_of
 from skdppca.records import Source
 from skdppca.statistics import Distances

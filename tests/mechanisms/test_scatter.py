@@ -11,7 +11,7 @@ import pytest
 from skdppca import DPGauss
 from skdppca.decomposition.base import MATRIX
 from skdppca.exceptions import NotReleasedError
-from skdppca.mechanisms.clipping_factor import ClippingFactor
+from skdppca.mechanisms.norm_histogram import ClippingFactor
 from skdppca.mechanisms.scatter import NUMBERS, NoisyScatter
 
 D = 5

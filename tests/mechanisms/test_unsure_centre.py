@@ -13,8 +13,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from skdppca import PrivatePCA, ResidualGauss
 from skdppca.exceptions import CentreNotSeenWarning, NotReleasedError
-from skdppca.mechanisms import centre
-from skdppca.mechanisms import unseen as unseen_records
+from skdppca.mechanisms import base, centre
 from skdppca.mechanisms.norm_histogram import LEAST_NORM
 from skdppca.metrics import captured_variance
 from skdppca.model_selection import PrivateSearchCV
@@ -185,7 +184,7 @@ def test_files_are_not_paired_and_the_report_says_why(tmp_path, monkeypatch):
     ds.write_dataset(table, tmp_path, format="parquet")
     filed = off(ds.dataset(tmp_path, format="parquet"))
     assert not {"mean direction", "Kendall matrix"} & set(names(filed))
-    assert unseen_records.ELSEWHERE in filed.privacy_.details["no_centre"]
+    assert base.ELSEWHERE in filed.privacy_.details["no_centre"]
     # All else is as for rows in memory that are not asked either.
     constants = replace(centre.UNSURE, least_visible=math.inf)
     monkeypatch.setattr(centre, "UNSURE", constants)

@@ -12,13 +12,11 @@ import numpy as np
 
 from ..._sklearn import Interval
 from ...linalg import decreasing_eigh
-from ...mechanisms.base import BUDGET, Release
+from ...mechanisms.base import BUDGET, Release, with_unseen
 from ...mechanisms.centre import rough_centre
 from ...mechanisms.clipping import searches, with_typical_norm
-from ...mechanisms.clipping_factor import ClippingFactor, clipping_details
 from ...mechanisms.missing import share_present
-from ...mechanisms.sampling import with_sample
-from ...mechanisms.unseen import with_unseen
+from ...mechanisms.norm_histogram import ClippingFactor, clipping_details, with_sample
 from ...mechanisms.variances import Variances, release_variances
 from ...private_data import PrivateData
 from ..base import BasePrivatePCA

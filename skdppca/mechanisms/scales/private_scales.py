@@ -13,11 +13,13 @@ from ...records import ColumnFunction
 from ...statistics import Count, MeanSquares
 from ...statistics.lemmas import psd_sum
 from ..base import BUDGET, Mechanism, Release
-from ..column_cells import CellCounts, Share, ask_cells
 from .octaves import (
     EDGES,
     WIDE_EDGES,
+    CellCounts,
     Reading,
+    Share,
+    ask_cells,
     lie_outside,
     magnitudes_of,
     read_octaves,

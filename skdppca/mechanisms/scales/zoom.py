@@ -7,13 +7,15 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from ...private_data import PrivateData
-from ..column_cells import CellCounts, Share, ask_cells
 from .octaves import (
     EDGES,
     LENGTHS,
     OCTAVES,
     VALUES,
     ZERO,
+    CellCounts,
+    Share,
+    ask_cells,
     best_windows,
     moments,
     neighbours,

@@ -7,8 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from skdppca.mechanisms.column_cells import CellCounts
-from skdppca.mechanisms.scales.octaves import EDGES, VALUES, ZERO, read_octaves, seen_sds
+from skdppca.mechanisms.scales.octaves import (
+    EDGES,
+    VALUES,
+    ZERO,
+    CellCounts,
+    read_octaves,
+    seen_sds,
+)
 
 N = 10_000
 RNG = np.random.default_rng(0)

@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from skdppca.mechanisms import column_cells
 from skdppca.mechanisms.missing import with_present
+from skdppca.mechanisms.scales import octaves
 from skdppca.mechanisms.scales.octaves import EDGES
 from skdppca.mechanisms.scales.private_scales import exact_scales, private_scales
 from skdppca.privacy import mu_of
@@ -176,7 +176,7 @@ def test_many_features_are_asked_about_in_parts_at_the_same_noise(monkeypatch):
 
     X = (NORMAL + 300.0) * UNITS
     whole = scales(X)[1]
-    monkeypatch.setattr(column_cells, "MOST_FEATURES", 4)
+    monkeypatch.setattr(octaves, "MOST_FEATURES", 4)
     found, parts = scales(X)
     assert np.all((found.scale / UNITS > 0.6) & (found.scale / UNITS < 2.0))
     assert cost(parts) == pytest.approx(cost(whole), rel=1e-9)

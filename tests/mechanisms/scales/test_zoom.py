@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca.mechanisms.column_cells import CellCounts
-from skdppca.mechanisms.scales.octaves import EDGES, read_octaves
+from skdppca.mechanisms.scales.octaves import EDGES, CellCounts, read_octaves
 from skdppca.mechanisms.scales.zoom import ZOOM, far_from_zero, zoom
 
 from ...estimators import but_the_first_slow
