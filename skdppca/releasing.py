@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import platform
 import warnings
@@ -251,28 +250,28 @@ def _phases(terms: ReleaseTerms) -> Callable[[Query], None]:
     return tell
 
 
-def fit_promised(estimator: E, release: Callable[..., dict[str, Any]], *given: Any) -> E:
-    """Fit an estimator as it is now, whatever becomes of its parameters meanwhile.
+def publish(estimator: E, found: Mapping[str, Any], verbose: int) -> E:
+    """Store what a fit has released in its estimator, and tell the user.
 
-    A copy is validated, charged, computed and reported, and nobody else can set its parameters. A
-    fit that is refused leaves the estimator as it was.
+    A fit is made of a copy, and nobody else can set its parameters: whatever becomes of those of
+    the estimator meanwhile, the fit is that of the parameters which it was called with. A fit that
+    is refused leaves the estimator as it was.
 
     Parameters
     ----------
     estimator : estimator
-    release : callable
-        What the copy, which it takes first, releases of what is given: all that is to be stored,
-        the report as ``privacy_``.
+    found : mapping
+        All that is to be stored, the report as ``privacy_``.
+    verbose : int
+        Of the copy.
 
     Returns
     -------
     estimator
         The given one, fitted.
     """
-    promised = copy.copy(estimator)
-    found = release(promised, *given)
     store(estimator, found)
-    announce(found["privacy_"], promised.verbose)
+    announce(found["privacy_"], verbose)
     return estimator
 
 

@@ -26,9 +26,6 @@ from ._typed_files import KINDS
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
-    from ..decomposition.tables import Table
-    from ..out_of_core.file_table import FileTable
-
 
 @dataclass(frozen=True)
 class ArrayRows:
@@ -93,17 +90,16 @@ class TableRows:
 
     def fit(self, pca: Any, tell: Callable[[int], None], whole: bool, joins: bool) -> None:
         """Fit in passes over the files, or on rows that are loaded as a whole; or join them."""
+        from ..out_of_core.file_table import open_dataset
 
-        def opened(seen: BasePrivatePCA) -> Table:
-            return self.table(seen, tell).opened(whole)
+        rows = open_dataset(self.dataset, tell, self.name, whole)
+        (pca.partial_fit if joins else pca.fit)(rows, groups=self.groups)
 
-        pca._partial_fit(opened, None) if joins else pca._fit(opened)
-
-    def table(self, pca: BasePrivatePCA, tell: Callable[[int], None] | None = None) -> FileTable:
-        """The rows as an estimator reads them; `tell` hears of each pass over them."""
+    def in_memory(self, pca: BasePrivatePCA) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return all rows as an estimator reads them, and the number of every row's group."""
         from ..out_of_core.file_table import FileTable
 
-        return FileTable(pca, self.dataset, self.groups, tell, self.name)
+        return FileTable(pca, self.dataset, self.groups, name=self.name).in_memory()
 
 
 def opened(paths: Sequence[Path], want: Wanted, form: CsvFormat = USUAL) -> ArrayRows | TableRows:

@@ -188,7 +188,7 @@ def _rows(
     names = None if isinstance(columns, int) else columns
     rows: Any = opened([Path(path)], Wanted(groups, names, alone=True, may_miss=may_miss))
     reader = DPGauss(unit=groups or "row", missing="mean" if may_miss else "error")
-    table: tuple[Any, Any] = rows.table(reader).in_memory()
+    table: tuple[Any, Any] = rows.in_memory(reader)
     return table
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -24,29 +24,29 @@ from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
 from ..privacy.charging import check_accounted
 from ..private_data import Public
-from ..records import MAX_ROWS, Records, Source
+from ..records import MAX_ROWS, Records, Source, collection_of
 from ..releasing import (
     ReleaseTerms,
     Results,
     check_chargeable,
     event_of,
-    fit_promised,
     make_plain,
     noise_source,
     public_parameters,
+    publish,
     release,
 )
 from .fit_warnings import warn_of_noise, warn_of_steps_before
 from .fitted import MATRIX, FittedPCA
 from .memory import Held, check_memory
 from .parameters import estimator, parameter
-from .tables import Table, opened
 from .validation import (
     check_domain,
     check_names,
     check_reach,
     check_unclipped,
     check_vector,
+    in_memory,
     warn_of_labels,
 )
 
@@ -278,22 +278,23 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
             Files or workers failed, or X changed, during the fit. The charge stands, and nothing
             was released.
         """
-        return self._fit(partial(opened, X=X, groups=groups))
-
-    def _fit(self, open_table: Callable[[Self], Table]) -> Self:
-        """Release a private PCA of a table, which a copy of this estimator is opened for."""
         warn_of_steps_before(self)
-        fit_promised(self, type(self)._released, open_table)
+        own = copy.copy(self)
+        publish(self, own._released(X, groups), own.verbose)
         warn_of_noise(self)
         return self
 
-    def _released(self, open_table: Callable[[Self], Table]) -> dict[str, Any]:
+    def _released(self, X: Any, groups: Any) -> dict[str, Any]:
         """Return what a fit stores; nobody else holds this estimator."""
         # 1. validate, whatever scikit-learn is told to skip
         self._validate_params()
         make_plain(self)
         check_accounted(self.accountant, self.epsilon, self.delta, self.random_state)
-        table, joining = open_table(self), self._joining
+        collection, joining = collection_of(X), self._joining
+        if collection is None:
+            table = in_memory(self, X, groups)
+        else:
+            table = collection.table(self, groups)
         check_names(vars(self).get("feature_names_in_", ()))
         warn_of_labels(vars(self).get("feature_names_in_", ()))
         d = table.n_features

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -24,12 +24,11 @@ from ..privacy.grown import Paid, cost_to_most, is_grown, new_fit, paid_before, 
 from ..privacy.pricing import epsilon_of_event, is_affordable
 from ..privacy.user_warnings import level_of_user
 from ..private_data import Public
-from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters
+from ..releasing import ReleaseTerms, Results, public_parameters, publish
 from .base import BasePrivatePCA, feature_names_of
 from .fit_warnings import warn_of_noise
 from .fitted import MATRIX, matrix_of
 from .parameters import estimator
-from .tables import opened
 
 # What a later cohort must have as the first one: its records are measured by these.
 FIXED = (
@@ -310,19 +309,12 @@ class JoinsCohorts(BasePrivatePCA):
         >>> len(pca.privacy_.details["joined"]), pca.privacy_.epsilon
         (2, 3.0)
         """
-        return self._partial_fit(partial(opened, X=X, groups=groups), accountant)
-
-    def _partial_fit(self, open_table: Any, accountant: Any) -> Self:
-        """Join a table, which a copy of this estimator is opened for."""
-
-        def released(pca: Self) -> dict[str, Any]:
-            if accountant is not None:
-                pca.accountant = accountant
-            pca._validate_params()
-            pca._joining = Joining.of(pca)
-            return pca._released(open_table)
-
-        fit_promised(self, released)
+        own = copy.copy(self)
+        if accountant is not None:
+            own.accountant = accountant
+        own._validate_params()
+        own._joining = Joining.of(own)
+        publish(self, own._released(X, groups), own.verbose)
         warn_of_noise(self)
         return self
 

@@ -9,8 +9,9 @@ import re
 import warnings
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -21,9 +22,12 @@ from .._sklearn import check_feature_names, check_n_features
 from .._text import comes_back, listed, names_a_label, printable
 from ..exceptions import LabelColumnWarning
 from ..privacy.user_warnings import level_of_user
-from ..records import MAX_ROWS, Source, collection_of
+from ..records import MAX_ROWS, Records, Source, collection_of
 from ..records.machine import PassThreads
 from .containers import MALFORMED, as_compressed, as_declared, declared, is_missing
+
+if TYPE_CHECKING:
+    from .base import BasePrivatePCA
 
 T = TypeVar("T")
 
@@ -62,6 +66,55 @@ SAFE_MESSAGES = {
 
 # The fourth power of a public number beyond this would overflow.
 LARGEST = 1e60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """X and the groups of its rows, wherever they are.
+
+    Whoever makes one raises where X can be seen to be unusable without a look at its rows, and sets
+    the estimator's number of features and their names.
+
+    Parameters
+    ----------
+    n_features : int
+    read : callable
+        Reads all rows if need be, says nothing but "valid", and returns the source. It takes the
+        public scale by which every feature is divided, or None, and the threads that share blocks.
+    is_sparse : bool
+    is_single : bool
+        All numbers are declared to be of single precision, and so is what is released.
+    gathering : str
+        How the caller could bring all rows into one place; empty where nobody can.
+    """
+
+    n_features: int
+    read: Callable[[np.ndarray | None, int | None], Source]
+    is_sparse: bool = False
+    is_single: bool = False
+    gathering: str = "give X as an array, or "
+
+
+def in_memory(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
+    """The table of rows in memory, or mapped into it; they are read and checked here.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array-like or sparse matrix
+    groups : array-like or None
+    """
+    if estimator._joining is not None:  # as scikit-learn: names before values
+        estimator._joining.check_names(declared(X).names)
+    rows = check_rows(estimator, X, may_be_empty=estimator._may_be_empty)
+    labels = check_groups(groups, rows.shape[0], estimator.unit)
+    may_miss = estimator._may_miss
+    return Table(
+        n_features=rows.shape[1],
+        read=lambda scale, n_jobs: Records.of(rows, labels, scale, n_jobs, may_miss=may_miss),
+        is_sparse=bool(sparse.issparse(rows)),
+        is_single=rows.dtype == np.float32,
+    )
 
 
 def check_rows(

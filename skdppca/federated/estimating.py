@@ -14,7 +14,7 @@ import numpy as np
 
 from ..decomposition import METHODS, BasePrivatePCA, PrivatePCA
 from ..decomposition.fit_warnings import warn_of_noise
-from ..decomposition.tables import Table
+from ..decomposition.validation import Table
 from ..noise import NoiseSource, SharedQuery
 from ..out_of_core.pieces import Pieces, Question
 from ..privacy import epsilon_of
@@ -22,6 +22,7 @@ from ..privacy.charging import needs_no_accountant
 from ..privacy.gdp import root_up
 from ..privacy.user_warnings import warn_if_weak
 from ..private_data import Public
+from ..records import Collection
 from ..releasing import announce
 from ..statistics import Scaled, Statistic
 from .federation import Federation
@@ -108,7 +109,7 @@ def fit_sites(
     estimator._validate_params()
     begun: list[Federation] = []
 
-    def opened(seen: BasePrivatePCA) -> Table:
+    def opened(seen: BasePrivatePCA, groups: None) -> Table:
         public = Public(study.n_features, seen.adjacency, study.unit, study.sparse)
         chosen = seen._chosen(public) if isinstance(seen, PrivatePCA) else seen
         _check(seen, chosen, study)
@@ -135,7 +136,7 @@ def fit_sites(
     warn_if_weak(estimator.epsilon, estimator.delta)
     with needs_no_accountant(silent=False):  # each site charges its own
         try:
-            estimator._fit(opened)
+            estimator.fit(Collection(opened))
         except BaseException:
             for federation in begun:
                 federation.abandon()

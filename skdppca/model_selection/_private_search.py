@@ -27,7 +27,7 @@ from ..privacy.events import MOST_RUNS
 from ..privacy.fit_report import jsonable
 from ..private_data import PrivateData, Public
 from ..records import Records
-from ..releasing import ReleaseTerms, Results, fit_promised, public_parameters, release
+from ..releasing import ReleaseTerms, Results, public_parameters, publish, release
 from ._candidates import Candidate, Candidates, PrivateStep, public_vectors
 from ._folds import transform_rows
 from ._scorer import HitScorer, Scorer, fit_candidate, prepare_scorer
@@ -202,7 +202,8 @@ class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, B
             Every candidate failed; the search was charged.
         """
         warn_of_steps_before(self)
-        return fit_promised(self, type(self)._released, X, y, groups)
+        own = copy.copy(self)
+        return publish(self, own._released(X, y, groups), own.verbose)
 
     def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
         """Return what a fit stores; nobody else holds this search, its estimator or its grid."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self
@@ -35,10 +36,10 @@ from ..releasing import (
     Results,
     check_chargeable,
     event_of,
-    fit_promised,
     make_plain,
     noise_source,
     public_parameters,
+    publish,
     release,
 )
 from ._class_means import LabelledRows, class_means, nearest_class
@@ -179,7 +180,8 @@ class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstima
             The ledger cannot be written. The fit may be charged, and nothing was released.
         """
         warn_of_steps_before(self)
-        return fit_promised(self, type(self)._released, X, y, groups)
+        own = copy.copy(self)
+        return publish(self, own._released(X, y, groups), own.verbose)
 
     def _released(self, X: Any, y: Any, groups: Any) -> dict[str, Any]:
         """Return what a fit stores; nobody else holds this estimator."""

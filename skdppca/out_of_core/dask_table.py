@@ -16,15 +16,15 @@ from sklearn.base import BaseEstimator
 from .._sklearn import output_container
 from .._text import listed
 from ..decomposition.containers import declared
-from ..decomposition.tables import Table
 from ..decomposition.validation import (
+    Table,
     check_row_count,
     check_rows,
     check_unit,
     number_groups,
     read_labels,
 )
-from ..records import collection_of
+from ..records import Collection, collection_of
 from .cluster import ClusterRecords
 
 if TYPE_CHECKING:
@@ -42,50 +42,15 @@ HERE = ("privacy_", "_sklearn_output_config")
 
 
 @dataclass(frozen=True)
-class DaskCollection:
-    """An array, a data frame or another collection of dask.
+class DaskCollection(Collection):
+    """An array, a data frame or another collection of dask, which has lazy methods.
 
     Parameters
     ----------
     X : dask array, dask DataFrame or another one, which is refused
     """
 
-    X: Any
-
-    def table(self, estimator: BasePrivatePCA, groups: Any) -> Table:
-        """Return the table of rows in the partitions.
-
-        Parameters
-        ----------
-        estimator : estimator
-        groups : dask array, dask Series, str or None
-            A str is the name of a column of X, which is no feature then.
-        """
-        X = self.X
-        check_unit(groups, estimator.unit)
-        if is_frame(X) and isinstance(groups, str):
-            if groups not in X.columns:
-                raise ValueError(f"groups={groups!r} is no column of X; give one, or the labels")
-            X, groups = X.drop(columns=[groups]), X[groups]
-        X = as_dask_rows(X)
-        row = check_rows(estimator, made_up_row(X))
-        missing, may_be_empty = estimator.missing, estimator._may_be_empty
-
-        def read(scale: np.ndarray | None, n_jobs: int | None) -> ClusterRecords:
-            parts = np.ravel(X.to_delayed()).tolist()
-            labels = None if groups is None else _labels(X, groups, len(parts))
-            reader = _Reader(missing, row[:0], tuple(X.columns) if is_frame(X) else None)
-            may_miss = missing == "mean"
-            records = ClusterRecords.of(parts, labels, reader, row[:0], scale, may_miss)
-            check_row_count(records.n_rows, may_be_empty)
-            return records
-
-        return Table(
-            n_features=row.shape[1],
-            read=read,
-            is_sparse=bool(sparse.issparse(row)),
-            is_single=row.dtype == np.float32,
-        )
+    X: Any = None
 
     def apply(self, estimator: FittedPCA, method: str) -> Any:
         """Return a dask array of what a method gives, row by row; nothing is computed."""
@@ -121,6 +86,47 @@ class DaskCollection:
 
     def check_readable(self) -> None:
         """Allow it: whoever asks for an array of X wants it computed."""
+
+
+def open_collection(X: Any) -> DaskCollection:
+    """Return a collection of dask for `fit` and for lazy methods."""
+    return DaskCollection(partial(_table, X), X=X)
+
+
+def _table(X: Any, estimator: BasePrivatePCA, groups: Any) -> Table:
+    """Return the table of rows in the partitions.
+
+    Parameters
+    ----------
+    X : dask array or dask DataFrame
+    estimator : estimator
+    groups : dask array, dask Series, str or None
+        A str is the name of a column of X, which is no feature then.
+    """
+    check_unit(groups, estimator.unit)
+    if is_frame(X) and isinstance(groups, str):
+        if groups not in X.columns:
+            raise ValueError(f"groups={groups!r} is no column of X; give one, or the labels")
+        X, groups = X.drop(columns=[groups]), X[groups]
+    X = as_dask_rows(X)
+    row = check_rows(estimator, made_up_row(X))
+    missing, may_be_empty = estimator.missing, estimator._may_be_empty
+
+    def read(scale: np.ndarray | None, n_jobs: int | None) -> ClusterRecords:
+        parts = np.ravel(X.to_delayed()).tolist()
+        labels = None if groups is None else _labels(X, groups, len(parts))
+        reader = _Reader(missing, row[:0], tuple(X.columns) if is_frame(X) else None)
+        may_miss = missing == "mean"
+        records = ClusterRecords.of(parts, labels, reader, row[:0], scale, may_miss)
+        check_row_count(records.n_rows, may_be_empty)
+        return records
+
+    return Table(
+        n_features=row.shape[1],
+        read=read,
+        is_sparse=bool(sparse.issparse(row)),
+        is_single=row.dtype == np.float32,
+    )
 
 
 def as_dask_rows(X: Any) -> Any:

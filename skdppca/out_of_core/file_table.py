@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 import pyarrow.dataset as ds
 
 from .._text import listed
-from ..decomposition.tables import Table
-from ..decomposition.validation import ABSENT, CONSTANTS, check_row_count, check_unit
-from ..records import Records, Source
+from ..decomposition.validation import ABSENT, CONSTANTS, Table, check_row_count, check_unit
+from ..records import Collection, Records, Source
 from .columns import is_label, is_number
 from .files import FileRecords, Files, Valid
 
@@ -25,31 +23,19 @@ T = TypeVar("T")
 SORTED = "COPY (FROM 'table.parquet' ORDER BY \"{groups}\") TO 'sorted.parquet'"
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """A `pyarrow.dataset.Dataset`, which only `fit` reads."""
-
-    X: ds.Dataset
-
-    def table(self, estimator: BasePrivatePCA, groups: Any) -> Table:
-        """Return the table of the files' rows."""
-        return FileTable(estimator, self.X, groups).opened()
-
-    def apply(self, estimator: Any, method: str) -> NoReturn:
-        """Refuse: no method but `fit` reads files."""
-        self.check_readable()
-
-    def check_output(self, estimator: Any) -> NoReturn:
-        """Refuse: `transform` reads no files."""
-        self.check_readable()
-
-    def check_readable(self) -> NoReturn:
-        """Refuse: the rows may not fit into memory."""
-        raise TypeError(
-            "X is a pyarrow Dataset, which only fit reads; give its rows batch by batch, for "
-            "example: for batch in X.to_batches(columns=[*pca.feature_names_in_]): "
-            "pca.transform(batch.to_pandas())"
-        )
+def open_dataset(
+    X: ds.Dataset,
+    tell: Callable[[int], None] | None = None,
+    name: str = "X",
+    whole: bool = False,
+) -> Collection:
+    """Return the rows of files for `fit`; `FileTable` has the parameters."""
+    return Collection(
+        lambda estimator, groups: FileTable(estimator, X, groups, tell, name).opened(whole),
+        "X is a pyarrow Dataset, which only fit reads; give its rows batch by batch, for example: "
+        "for batch in X.to_batches(columns=[*pca.feature_names_in_]): "
+        "pca.transform(batch.to_pandas())",
+    )
 
 
 def refuse_reader(X: Any) -> NoReturn:

@@ -170,32 +170,46 @@ def _key(value: Any) -> Any:
 # Types of X whose rows are not in memory, each by its module, or by its module and its name, and
 # the function that makes a `Collection` of such an X: it is imported when one is met.
 OPENERS = {
-    "dask": "skdppca.out_of_core.dask_table:DaskCollection",
-    "dask_expr": "skdppca.out_of_core.dask_table:DaskCollection",
-    "pyarrow._dataset.Dataset": "skdppca.out_of_core.file_table:Dataset",
+    "dask": "skdppca.out_of_core.dask_table:open_collection",
+    "dask_expr": "skdppca.out_of_core.dask_table:open_collection",
+    "pyarrow._dataset.Dataset": "skdppca.out_of_core.file_table:open_dataset",
     "pyarrow._dataset.Scanner": "skdppca.out_of_core.file_table:refuse_reader",
     "pyarrow.lib.RecordBatchReader": "skdppca.out_of_core.file_table:refuse_reader",
 }
 
 
-class Collection(Protocol):
-    """X whose rows are not in memory."""
+@dataclass(frozen=True)
+class Collection:
+    """X whose rows are not in memory: `fit` takes it as any other X, and no other method does.
 
-    def table(self, estimator: Any, groups: Any) -> Any:
-        """Return the `Table` that `fit` reads."""
+    Parameters
+    ----------
+    table : callable
+        Returns the `Table` that `fit` reads, of the estimator and the groups.
+    refusal : str
+        Tells a method that needs the rows in memory what to give it instead.
+    """
+
+    table: Callable[[Any, Any], Any]
+    refusal: str = "the rows of X are not in memory, and only fit reads them; give them as an array"
 
     def apply(self, estimator: Any, method: str) -> Any:
         """Return what a method of a fitted estimator gives for the rows; nothing is computed."""
+        self.check_readable()
 
     def check_output(self, estimator: Any) -> None:
         """Refuse an output of `transform` for which all scores would be computed."""
+        self.check_readable()
 
     def check_readable(self) -> None:
         """Refuse rows that may not fit into memory, where they are read as an array."""
+        raise TypeError(self.refusal)
 
 
 def collection_of(X: Any) -> Collection | None:
     """Return the collection that X is; None for what is in memory."""
+    if isinstance(X, Collection):
+        return X
     for kind in type(X).__mro__:
         name = f"{kind.__module__}.{kind.__name__}."
         for start, opener in OPENERS.items():

@@ -20,7 +20,7 @@ SECRET = "s3cret"
 def read(path, groups=None, **form):
     """All rows of a .csv, NaN where a cell is empty."""
     rows = opened([path], Wanted(groups, may_miss=True), CsvFormat(**form))
-    return rows.table(DPGauss(unit=groups or "row", missing="mean")).in_memory()[0]
+    return rows.in_memory(DPGauss(unit=groups or "row", missing="mean"))[0]
 
 
 @pytest.mark.parametrize(

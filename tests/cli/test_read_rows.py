@@ -28,7 +28,7 @@ def read(*paths, groups=None, may_miss=False, columns=None, drop=(), **form):
     if isinstance(rows, ArrayRows):
         return rows.X, None
     reader = DPGauss(unit=groups or "row", missing="mean" if may_miss else "error")
-    X, numbers = rows.table(reader).in_memory()
+    X, numbers = rows.in_memory(reader)
     return pd.DataFrame(X, columns=rows.names), numbers
 
 

@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from skdppca.decomposition.tables import in_memory
+from skdppca.decomposition.validation import in_memory
 from skdppca.out_of_core.pieces import Pieces, answers
-from skdppca.records import CompensatedSum, Records
+from skdppca.records import Collection, CompensatedSum, Records
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,4 +61,4 @@ def chunked(estimator, X, groups=None, edges=()):
 
 def fit_chunked(estimator, X, groups=None, edges=()):
     """Fit on the rows of X in pieces."""
-    return estimator._fit(lambda seen: chunked(seen, X, groups, edges))
+    return estimator.fit(Collection(lambda seen, _: chunked(seen, X, groups, edges)))

@@ -43,7 +43,7 @@ import pandas as pd
 from dask.core import get_dependencies
 
 from skdppca.out_of_core import cluster
-from skdppca.out_of_core.dask_table import DaskCollection
+from skdppca.out_of_core.dask_table import open_collection
 
 # Rows of the partitions: one is empty, and one ends within a group.
 CHUNKS = (130, 0, 400, 1, N - 531)
@@ -106,7 +106,7 @@ def test_random_parts_of_groups_are_those_of_the_array():
 
 
 def test_no_rows_leave_the_workers_for_a_part():
-    source = DaskCollection(as_dask(X)).table(seeded(), None).read(None, None)
+    source = open_collection(as_dask(X)).table(seeded(), None).read(None, None)
     assert source.sample(1, 3, NoiseSource(0)) is None
     source.close()
 
@@ -114,7 +114,7 @@ def test_no_rows_leave_the_workers_for_a_part():
 @pytest.mark.parametrize("case", ["rows", "sparse", "groups", "missing"])
 def test_questions_asked_together_are_answered_by_one_look_at_partitions(case, watched):
     rows, groups, more = CASES[case]
-    table = DaskCollection(as_dask(rows)).table(seeded(**more), as_labels(groups))
+    table = open_collection(as_dask(rows)).table(seeded(**more), as_labels(groups))
     source, centre = table.read(None, None), np.full(D, 5.0)
     part = source.parts((1, 2), NoiseSource(0))[0]
     asked = [
