@@ -1,11 +1,7 @@
 """The only door to scikit-learn's private names."""
 
 import math
-import sys
 from collections.abc import Callable
-from functools import cache
-from importlib.metadata import PackageNotFoundError, metadata
-from itertools import takewhile
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -60,45 +56,9 @@ class StrOptions(_StrOptions):
         return f"a str among {{{', '.join(map(repr, sorted(self.options)))}}}"
 
 
-@cache
-def documentation() -> str:
-    """Return where the installed package says that its documentation is hosted; or nothing."""
-    try:
-        declared = metadata("skdppca").get_all("Project-URL") or []
-    except PackageNotFoundError:  # a source tree that is not installed
-        return ""
-    addresses = dict(entry.split(", ", 1) for entry in declared)
-    return addresses.get("Documentation", "").rstrip("/")
-
-
-class Documented:
-    """An estimator whose box in a notebook links to its page, if the documentation is hosted."""
-
-    _doc_link_module = "skdppca"
-    _doc_link_template = "{address}"
-
-    def _doc_link_url_param_generator(self) -> dict[str, str]:
-        site = documentation()
-        if not site:
-            return {"address": ""}
-        module, name = type(self).__module__, type(self).__name__
-        public = list(takewhile(lambda part: not part.startswith("_"), module.split(".")))
-        home = "skdppca" if name in sys.modules["skdppca"].__all__ else ".".join(public)
-        return {"address": f"{site}/api/generated/{home}.{name}.html"}
-
-
 def output_container(estimator: Any) -> str:
     """Return what `transform` is to return its scores in: "default" or the name of a package."""
     return str(_get_output_config("transform", estimator)["dense"])
-
-
-class NamedOnce:
-    """An estimator whose parameters' names are read off its signature once, not in every call."""
-
-    @classmethod
-    @cache
-    def _get_param_names(cls) -> list[str]:
-        return super()._get_param_names()  # type: ignore[misc]
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -12,13 +12,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from .._sklearn import Interval, NamedOnce, RealNotInt, StrOptions
+from .._sklearn import Interval, RealNotInt, StrOptions
 from ..linalg import fix_signs
-from ..mechanisms.base import Mechanism, Release
-from ..mechanisms.missing import Filled
-from ..mechanisms.scales.private_scales import Standardised
+from ..mechanisms.base import Method, Release
+from ..mechanisms.missing import filled
+from ..mechanisms.scales.private_scales import standardised
 from ..mechanisms.scatter import NoisyScatter
 from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
@@ -71,7 +70,7 @@ class SomeDelta(Interval):
 
 
 @estimator
-class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
+class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
     """Base of the private PCAs: an estimator adds its parameters and `_mechanism`.
 
     Parameters
@@ -229,15 +228,15 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
         return MAX_ROWS
 
     @abstractmethod
-    def _mechanism(self, public: Public) -> Mechanism:
+    def _mechanism(self, public: Public) -> Method:
         """The mechanism, built from parameters and public facts alone."""
 
-    def _prepared(self, public: Public, event: PrivacyEvent) -> Mechanism:
+    def _prepared(self, public: Public, event: PrivacyEvent) -> Method:
         """The mechanism behind the steps that find private scales and fill absent entries."""
-        mechanism = self._mechanism(public)
+        method = self._mechanism(public)
         if self._scales_privately:
-            mechanism = Standardised.checked(mechanism, event, self._finds_centre)
-        return Filled.around(mechanism, event) if self._may_miss else mechanism
+            method = standardised(method, event, self._finds_centre)
+        return filled(method, event) if self._may_miss else method
 
     def _event(self, public: Public) -> PrivacyEvent:
         """Cost of one fit, and so the budget of the mechanism."""
@@ -318,7 +317,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
                 in_memory=isinstance(source, Records),
             )
             event = self._event(public)
-            mechanism = self._prepared(public, event)
+            method = self._prepared(public, event)
             if not public.in_memory:
                 self._check_sums_only(public, table.gathering)
             self._check_noise(event, d)
@@ -350,7 +349,7 @@ class BasePrivatePCA(NamedOnce, FittedPCA, BaseEstimator, metaclass=ABCMeta):
 
             # 3. charge, compute, report, record
             stated = terms if joining is None else joining.joined(terms)
-            return release(stated, source, mechanism.run, results)
+            return release(stated, source, method, results)
 
     def _check_parameters(self, n_features: int) -> None:
         if isinstance(self.n_components, int | np.integer) and self.n_components > n_features:

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from .._sklearn import Interval, StrOptions
-from ..mechanisms.base import BUDGET, Mechanism, Release, with_unseen
+from ..mechanisms.base import BUDGET, Method, Release, with_unseen
 from ..mechanisms.centre import improved_centre, rough_centre
 from ..mechanisms.clipping import searches, with_typical_norm
-from ..mechanisms.missing import HIDING, Filled, without_empty
+from ..mechanisms.missing import HIDING, filled, without_empty
 from ..mechanisms.nested_spheres import release_nested, shows_more
 from ..mechanisms.noisy_covariance import NoisyCovariance, release_gram
 from ..mechanisms.norm_histogram import with_sample
@@ -44,13 +44,13 @@ class NextCohort:
     ----------
     reader : NoisyCovariance
     before : NoisyScatter
-        Of the people before, in units of the records that `run` is given.
+        Of the people before, in units of the records that it is given.
     """
 
     reader: NoisyCovariance
     before: NoisyScatter
 
-    def run(self, data: PrivateData) -> Release:
+    def __call__(self, data: PrivateData) -> Release:
         """Release the matrix; the records are about the mean of those before."""
         reader, before = self.reader, self.before
         # 1. n: how many records
@@ -80,7 +80,7 @@ class JoinedMechanism:
     Parameters
     ----------
     reader : NoisyCovariance
-    method : Mechanism
+    method : Method
         What releases their matrix: `NextCohort`, and what absent entries need.
     before : NoisyScatter
     forget : float or "auto"
@@ -88,11 +88,11 @@ class JoinedMechanism:
     """
 
     reader: NoisyCovariance
-    method: Mechanism
+    method: Method
     before: NoisyScatter
     forget: float | str
 
-    def run(self, data: PrivateData) -> Release:
+    def __call__(self, data: PrivateData) -> Release:
         """Ask for one matrix; all else is post-processing."""
         reader, before = self.reader, self.before
         # 1. their matrix, in the units of those before
@@ -101,7 +101,7 @@ class JoinedMechanism:
         seen = data
         if reader.correlate:
             seen = data.scaled(np.where(unknown, HIDING, before.units))
-        found = self.method.run(seen.centred_at(before.mean / np.where(unknown, HIDING, 1.0)))
+        found = self.method(seen.centred_at(before.mean / np.where(unknown, HIDING, 1.0)))
         if found.matrix is None:
             raise RuntimeError("a cohort released no matrix: a fault of skdppca")
         matrix = replace(found.matrix, units=before.units).without(unknown, before.mean)
@@ -142,7 +142,7 @@ class DPGaussMechanism(NoisyCovariance):
     nested: bool = False
     keep_matrix: bool = False
 
-    def run(self, data: PrivateData) -> Release:
+    def __call__(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as it supports."""
         # 1. n: how many records
         data = data.ask_count(data.fraction(BUDGET.question_share))
@@ -300,9 +300,9 @@ class DPGauss(JoinsCohorts):
             keep_matrix=self._keeps_matrix(public.n_features),
         )
 
-    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
+    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Method:
         reader = self._mechanism(public)
-        cohort: Mechanism = NextCohort(reader, before)
+        cohort: Method = NextCohort(reader, before)
         if self._may_miss:
-            cohort = Filled.around(cohort, event)
+            cohort = filled(cohort, event)
         return JoinedMechanism(reader, cohort, before, self.forget)

@@ -119,16 +119,16 @@ class DPPowerMechanism(SubspaceMechanism):
     # The sums that are asked of records whose norms are clipped.
     norm_product: ClassVar[type[NormProduct]] = NormProduct
 
-    def run(self, data: PrivateData) -> Release:
+    def __call__(self, data: PrivateData) -> Release:
         """Release the directions and, if they are paid for, the variances along them."""
         if self.degree_floor is not None:
             # One interaction more or less exchanges one of the rows, whose norms are at most 1.
             public = replace(data.public, adjacency="replace-one")
             told = replace(data, public=public, norm_bound=1.0)
-            return super().run(told.through(Interactions(self.degree_floor)))
+            return super().__call__(told.through(Interactions(self.degree_floor)))
         if self.max_nonzero is not None:
             data = data.through(LargestEntries(self.max_nonzero))
-        return super().run(data)
+        return super().__call__(data)
 
     def directions(self, data: PrivateData, k: int) -> Directions:
         """Spend all of the budget on k directions."""

@@ -16,13 +16,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state, gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Documented, Interval
+from .._sklearn import Interval
 from ..exceptions import NotReleasedError, UnaccountedScoreWarning
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy.charging import charged_elsewhere
 from ..privacy.user_warnings import level_of_user
 from ..records import Records, collection_of
-from .parameters import Suggesting
+from .parameters import Estimator
 from .validation import read_rows
 
 VARIANCES = (
@@ -47,7 +47,7 @@ BATCH_NUMBERS = 2**20
 _warned = False
 
 
-class FittedPCA(Suggesting, Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Methods of a PCA that needs `components_`, `mean_` and `explained_variance_` only."""
 
     # The earlier fits (a `Joining`) that `partial_fit` continues; it sets them on the copy it fits.

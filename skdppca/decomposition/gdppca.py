@@ -205,7 +205,7 @@ class GDPPCAMechanism:
     location_share: float
     variance_share: float
 
-    def run(self, data: PrivateData) -> Release:
+    def __call__(self, data: PrivateData) -> Release:
         """Release the whole noisy spectrum, and as many components as are wanted."""
         # All rows at once; a group counts by its mean row, everywhere. What is absent is filled
         # with a centre that is found before (n is known then): no later one fills it anew.

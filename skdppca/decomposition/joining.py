@@ -13,7 +13,7 @@ import numpy as np
 
 from .._sklearn import available_if
 from ..exceptions import UnaccountedFitsWarning
-from ..mechanisms.base import Mechanism, Release
+from ..mechanisms.base import Method, Release
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy import GaussianEvent, PrivacyEvent, PrivacyReport
 from ..privacy.accountant import accounts_of
@@ -318,13 +318,13 @@ class JoinsCohorts(BasePrivatePCA):
         warn_of_noise(self)
         return self
 
-    def _prepared(self, public: Public, event: PrivacyEvent) -> Mechanism:
+    def _prepared(self, public: Public, event: PrivacyEvent) -> Method:
         before = None if self._joining is None else self._joining.before
         if before is None:
             return super()._prepared(public, event)
         return self._joined(public, event, before)
 
-    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
+    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Method:
         """The mechanism of a cohort that is joined with those before."""
         raise NotImplementedError
 

@@ -9,9 +9,7 @@ from itertools import combinations
 from typing import Any, Literal, NoReturn
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from .._sklearn import NamedOnce
 from ..linalg import decreasing_eigh, fix_signs
 from ..mechanisms.missing import without_empty
 from ..mechanisms.noisy_covariance import NoisyCovariance
@@ -39,7 +37,7 @@ LONGEST, SHOWN = 60, 8
 
 
 @estimator
-class MergedPCA(NamedOnce, FittedPCA, BaseEstimator):
+class MergedPCA(FittedPCA):
     """One PCA made of several releases by `skdppca.merge`; it has no `fit`.
 
     It does with rows what other fitted estimators do: `transform`, `inverse_transform`, `sample`,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from functools import cache
+from importlib.metadata import PackageNotFoundError, metadata
+from itertools import takewhile
 from os import PathLike
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
@@ -85,15 +89,45 @@ def check_parameters(constraints: Mapping[str, Any], given: Mapping[str, Any], c
         raise InvalidParameterError(refused.removesuffix(".") + near if near else refused)
 
 
-class Suggesting:
-    """An estimator whose errors about parameters say which word may be meant."""
+@cache
+def documentation() -> str:
+    """Return where the installed package says that its documentation is hosted; or nothing."""
+    try:
+        declared = metadata("skdppca").get_all("Project-URL") or []
+    except PackageNotFoundError:  # a source tree that is not installed
+        return ""
+    addresses = dict(entry.split(", ", 1) for entry in declared)
+    return addresses.get("Documentation", "").rstrip("/")
+
+
+class Estimator(BaseEstimator):
+    """The base of all estimators.
+
+    Their errors about parameters say which word may be meant, their boxes in a notebook link to
+    their pages, and the names of their parameters are read off a signature once.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+    _doc_link_module = "skdppca"
+    _doc_link_template = "{address}"
 
     def _validate_params(self) -> None:
-        check_parameters(
-            self._parameter_constraints,  # type: ignore[attr-defined]
-            self.get_params(deep=False),  # type: ignore[attr-defined]
-            type(self).__name__,
-        )
+        given = self.get_params(deep=False)
+        check_parameters(self._parameter_constraints, given, type(self).__name__)
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        site = documentation()
+        if not site:
+            return {"address": ""}
+        module, name = type(self).__module__, type(self).__name__
+        public = list(takewhile(lambda part: not part.startswith("_"), module.split(".")))
+        home = "skdppca" if name in sys.modules["skdppca"].__all__ else ".".join(public)
+        return {"address": f"{site}/api/generated/{home}.{name}.html"}
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        return list(super()._get_param_names())
 
 
 def described(documented: Callable[..., Any]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._sklearn import Interval, StrOptions
 from ..linalg import Eigenvectors, top_eigh
-from ..mechanisms.base import BUDGET, Mechanism, Release, with_unseen
+from ..mechanisms.base import BUDGET, Method, Release, with_unseen
 from ..mechanisms.block_mean import BlockMean
 from ..mechanisms.centre import release_centred, rough_centre
 from ..mechanisms.clipping import (
@@ -104,7 +104,7 @@ class ResidualGaussMechanism:
     nested: bool = True
     paired: bool = False
 
-    def run(self, data: PrivateData) -> Release:
+    def __call__(self, data: PrivateData) -> Release:
         """Release directions and, if they are paid for, the variances along them."""
         k = self._n_components(data)
         # 1. n: how many records
@@ -486,7 +486,7 @@ class ResidualGauss(SubspacePCA):
 
     _held: ClassVar[Held] = MATRICES
 
-    def _mechanism(self, public: Public) -> Mechanism:
+    def _mechanism(self, public: Public) -> Method:
         if self._may_miss or not isinstance(self.n_components, Integral | None):
             return DPGaussMechanism(
                 n_components=self.n_components,

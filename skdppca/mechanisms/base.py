@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,15 +76,9 @@ class Release:
     matrix: NoisyScatter | None = None
 
 
-class Mechanism(Protocol):
-    """A whole private algorithm, built from parameters and public facts alone.
-
-    The cost of a fit is its estimator's event, and `data` holds exactly that budget.
-    """
-
-    def run(self, data: PrivateData) -> Release:
-        """Release, asking `data` for all that depends on the records."""
-
+# A whole private algorithm, built from parameters and public facts alone. It releases, asking the
+# data for all that depends on the records; these hold exactly the budget of its estimator's event.
+Method = Callable[[PrivateData], Release]
 
 ABOUT_START = (
     "mean_ is the point where the search began, and the components are of the rows about it, so "

@@ -6,13 +6,14 @@ See the page "Missing entries" of the theory. All that is decided here follows f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.special import ndtri
 
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ..private_data import PrivateData
-from .base import BUDGET, Mechanism, Release
+from .base import BUDGET, Method, Release
 from .scales.octaves import ask_cells
 
 # Values of a feature that is taken for empty are divided by that, so hardly anything of them is
@@ -37,39 +38,28 @@ class MissingConstants:
 MISSING = MissingConstants()
 
 
-@dataclass(frozen=True)
-class Filled:
-    """How many entries are there, and then a method on filled rows that takes that into account.
+def filled(method: Method, event: PrivacyEvent) -> Method:
+    """Return a method that counts the entries that are there, and then is given filled rows.
 
-    It is asked whether or not an entry is absent: otherwise that would show.
-
-    Parameters
-    ----------
-    method : Mechanism
+    It costs the same in all. Where noise is not Gaussian no part of the budget can be split off:
+    then rows are filled, and nothing is asked or undone.
     """
+    gaussian = type(event) in (GaussianEvent, NonPrivateEvent)
+    return partial(_release_filled, method) if gaussian else method
 
-    method: Mechanism
 
-    @classmethod
-    def around(cls, method: Mechanism, event: PrivacyEvent) -> Mechanism:
-        """The same method at the same cost in all.
+def _release_filled(method: Method, data: PrivateData) -> Release:
+    """Release what the method releases, and the shares of the entries that are there.
 
-        Where noise is not Gaussian no part of the budget can be split off: then rows are filled,
-        and nothing is asked or undone.
-        """
-        return cls(method) if type(event) in (GaussianEvent, NonPrivateEvent) else method
-
-    def run(self, data: PrivateData) -> Release:
-        """Release what the method releases, and the shares of the entries that are there.
-
-        Features that are taken for empty are hidden from the method, and do not load.
-        """
-        known, shares = with_present(data)
-        release = self.method.run(known.split(known.remaining))
-        empty = shares == 0
-        if empty.any():
-            release = without_empty(empty, release, data.centre)
-        return replace(release, details={**release.details, "present": shares})
+    It is asked whether or not an entry is absent: otherwise that would show. Features that are
+    taken for empty are hidden from the method, and do not load.
+    """
+    known, shares = with_present(data)
+    release = method(known.split(known.remaining))
+    empty = shares == 0
+    if empty.any():
+        release = without_empty(empty, release, data.centre)
+    return replace(release, details={**release.details, "present": shares})
 
 
 def undone(moments: np.ndarray, present: np.ndarray) -> np.ndarray:

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from .._sklearn import Documented, Interval
+from .._sklearn import Interval
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_SHARE, VALIDATED
 from ..decomposition.fit_warnings import warn_of_steps_before
-from ..decomposition.parameters import Suggesting
+from ..decomposition.parameters import Estimator
 from ..decomposition.validation import check_domain, check_groups, check_rows, class_numbers
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
@@ -38,7 +38,7 @@ from ._winner import WinnerMixin, assemble, rehearse_winner
 Best = tuple[Candidate, int, float, dict[str, Any]]
 
 
-class PrivateSearchCV(Suggesting, Documented, WinnerMixin, MetaEstimatorMixin, BaseEstimator):
+class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
     """The best of a random number of private candidates, and nothing of the others.
 
     It draws a secret number K; K times it draws a candidate from the grid, fits it privately on

@@ -9,14 +9,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Documented
 from ..decomposition import BasePrivatePCA
 from ..decomposition.base import LEAST_MU, VALIDATED
 from ..decomposition.fit_warnings import warn_of_steps_before
-from ..decomposition.parameters import Suggesting, estimator, parameter
+from ..decomposition.parameters import Estimator, estimator, parameter
 from ..decomposition.validation import (
     check_domain,
     check_groups,
@@ -56,7 +55,7 @@ def _as_in_pca(name: str) -> Any:
 
 
 @estimator
-class PrivateNearestCentroid(Suggesting, Documented, ClassifierMixin, BaseEstimator):
+class PrivateNearestCentroid(ClassifierMixin, Estimator):
     """Classify rows by the nearest of the private means of the classes.
 
     Use it behind a private PCA, as the last step of a Pipeline, or alone. The fit asks for the

@@ -19,8 +19,8 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from skdppca.linalg import symmetric_from_upper
-from skdppca.mechanisms.base import Mechanism, Release
-from skdppca.mechanisms.scales.private_scales import Standardised
+from skdppca.mechanisms.base import Method, Release
+from skdppca.mechanisms.scales.private_scales import standardised
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.privacy import GaussianEvent, PrivacyEvent, PrivacyFilter
 from skdppca.private_data import PrivateData, Public
@@ -107,7 +107,7 @@ def number_bound(
 class Audited:
     """What `fit` does with rows once it has charged."""
 
-    mechanism: Mechanism
+    method: Method
     public: Public
     event: PrivacyEvent
     centre: np.ndarray
@@ -122,7 +122,7 @@ class Audited:
             centre=self.centre,
             norm_bound=self.norm_bound,
         )
-        return self.mechanism.run(data), data.budget.queries
+        return self.method(data), data.budget.queries
 
 
 def build(estimator: Any, mu: float | None, n_records: int = 21, n_features: int = 2) -> Audited:
@@ -139,11 +139,11 @@ def build(estimator: Any, mu: float | None, n_records: int = 21, n_features: int
     n = estimator._public_count(Records.of(np.zeros((n_records, n_features))))
     public = Public(n_features, estimator.adjacency, n_records=n, in_memory=True)
     event = estimator._event(public) if mu is None else GaussianEvent(mu)
-    mechanism = estimator._mechanism(public)
+    method = estimator._mechanism(public)
     if estimator._scales_privately:
-        mechanism = Standardised.checked(mechanism, event, estimator._finds_centre)
+        method = standardised(method, event, estimator._finds_centre)
     centre = estimator._public_centre(estimator.mean, None, n_features)
-    return Audited(mechanism, public, event, centre, estimator.norm_bound)
+    return Audited(method, public, event, centre, estimator.norm_bound)
 
 
 def weaken_noise(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,8 +141,8 @@ BEFORE = NoisyScatter.of_cohort(
 
 
 def second_cohort(game: Audited) -> Audited:
-    reader = replace(game.mechanism, nested=False)
-    return replace(game, mechanism=JoinedMechanism(reader, NextCohort(reader, BEFORE), BEFORE, 1.0))
+    reader = replace(game.method, nested=False)
+    return replace(game, method=JoinedMechanism(reader, NextCohort(reader, BEFORE), BEFORE, 1.0))
 
 
 # The methods that iterate. At that rate the directions stay where they start, so that every step is

@@ -120,13 +120,13 @@ def test_containers_of_the_second_cohort_look_alike(container):
 
 def spying(monkeypatch, told):
     """A cohort that keeps something of its records."""
-    honest = NextCohort.run
+    honest = NextCohort.__call__
 
     def run(self, data):
         release = honest(self, data)
         return replace(release, n_samples=told(data, release))
 
-    monkeypatch.setattr(NextCohort, "run", run)
+    monkeypatch.setattr(NextCohort, "__call__", run)
 
 
 def test_a_cohort_that_tells_its_exact_size_is_convicted(monkeypatch):

@@ -131,8 +131,8 @@ class Disguised:
     inner: Any
     change: Callable[[PrivateData], PrivateData]
 
-    def run(self, data):
-        return self.inner.run(self.change(data))
+    def __call__(self, data):
+        return self.inner(self.change(data))
 
 
 class HalfTheNoise(PrivatePCA):
@@ -192,10 +192,8 @@ class Better:
 
     inner: Any
 
-    def run(self, data):
-        return max(
-            self.inner.run(data), self.inner.run(data), key=lambda r: r.explained_variance[0]
-        )
+    def __call__(self, data):
+        return max(self.inner(data), self.inner(data), key=lambda r: r.explained_variance[0])
 
 
 LARGER = {"method_params": {"epsilon": epsilon_of(4.0, DELTA)}}

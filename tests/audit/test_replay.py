@@ -841,22 +841,22 @@ def tell_in_an_error(n: int, release: Any) -> Any:
     "tell", [tell_in_details, tell_in_a_shape, tell_in_a_warning, tell_in_an_error]
 )
 def test_what_tells_the_exact_number_of_records_is_convicted(tell: Any, monkeypatch):
-    honest = dp_gauss.DPGaussMechanism.run
+    honest = dp_gauss.DPGaussMechanism.__call__
     monkeypatch.setattr(
         dp_gauss.DPGaussMechanism,
-        "run",
+        "__call__",
         lambda self, data: tell(data.source.private_n, honest(self, data)),
     )
     assert convicted(fit_of("DPGauss")("add-remove", False)) == "told"
 
 
 def test_a_question_that_is_asked_of_some_data_only_is_convicted(monkeypatch):
-    honest = dp_gauss.DPGaussMechanism.run
+    honest = dp_gauss.DPGaussMechanism.__call__
 
     def run(self: Any, data: PrivateData) -> Any:
         if data.source.private_n % 2:
             data = data.ask_count(data.fraction(0.02))
         return honest(self, data)
 
-    monkeypatch.setattr(dp_gauss.DPGaussMechanism, "run", run)
+    monkeypatch.setattr(dp_gauss.DPGaussMechanism, "__call__", run)
     assert convicted(fit_of("DPGauss")("add-remove", False)) == "asked"

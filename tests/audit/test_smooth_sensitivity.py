@@ -54,7 +54,7 @@ def audited(adjacency, mu, gap=GAP, **parameters):
 
 def gap_released(adjacency, mu):
     game = audited(adjacency, mu)
-    return replace(game, mechanism=replace(game.mechanism, failure=FAILURE))
+    return replace(game, method=replace(game.method, failure=FAILURE))
 
 
 def slope(release, _):

@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError
 import pytest
 from sklearn.model_selection import GridSearchCV
 
-from skdppca import DPGauss, __version__, _sklearn
-from skdppca.decomposition import METHODS
+from skdppca import DPGauss, __version__
+from skdppca.decomposition import METHODS, parameters
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.statistics import KINDS, Statistic
 
@@ -60,8 +60,8 @@ def declare(monkeypatch, *urls):
     declared = Message()
     for url in urls:
         declared["Project-URL"] = url
-    monkeypatch.setattr(_sklearn, "metadata", lambda _: declared)
-    monkeypatch.setattr(_sklearn, "documentation", _sklearn.documentation.__wrapped__)
+    monkeypatch.setattr(parameters, "metadata", lambda _: declared)
+    monkeypatch.setattr(parameters, "documentation", parameters.documentation.__wrapped__)
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def missing(name):
 def test_without_an_address_or_an_installed_package_there_is_no_link(monkeypatch, factory, urls):
     declare(monkeypatch, *(urls or ()))
     if urls is None:
-        monkeypatch.setattr(_sklearn, "metadata", missing)
+        monkeypatch.setattr(parameters, "metadata", missing)
     assert links(factory()) == []
     assert ">?<" not in factory()._repr_html_()
 

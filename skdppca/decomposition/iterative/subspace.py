@@ -223,7 +223,7 @@ class SubspaceMechanism(ABC):
     center: bool
     variance_share: float
 
-    def run(self, data: PrivateData) -> Release:
+    def __call__(self, data: PrivateData) -> Release:
         """Release the directions and, if they are paid for, the variances along them."""
         k = data.n_features if self.n_components is None else self.n_components
         # 1. n: how many records

@@ -123,7 +123,7 @@ class SmoothMechanism:
         if k < d:
             _ = self._query(public, span_sensitivity(k, d, public.adjacency)).noise
 
-    def run(self, data: PrivateData) -> Release:
+    def __call__(self, data: PrivateData) -> Release:
         """Release the directions and, if they are paid for, the variances along them."""
         public, radius = data.public, self.norm_bound
         d, k = public.n_features, self._width(public)

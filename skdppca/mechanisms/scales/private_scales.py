@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ...private_data import PrivateData
 from ...records import ColumnFunction
 from ...statistics import Count, MeanSquares
 from ...statistics.lemmas import psd_sum
-from ..base import BUDGET, Mechanism, Release
+from ..base import BUDGET, Method, Release
 from .octaves import (
     EDGES,
     WIDE_EDGES,
@@ -259,53 +260,45 @@ def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
     return n, np.full_like(n, sd)
 
 
-@dataclass(frozen=True)
-class Standardised:
-    """Rough private scales, then a method on the features divided by them.
+def standardised(method: Method, event: PrivacyEvent, center: bool) -> Method:
+    """Return a method that finds rough private scales, and then is given features divided by them.
+
+    It costs the same in all. All queries are Gaussian, so ``mu^2`` of the searches and of the
+    method add up exactly. The method's share follows from which searches were needed: that is a
+    private output, and the budget a Gaussian-DP filter.
 
     Parameters
     ----------
-    method : Mechanism
+    method : Method
+    event : PrivacyEvent
+        What it costs.
     center : bool
         Whether deviations are from private locations, which the method then starts from; else from
         the public mean or 0.
 
-    Notes
-    -----
-    All queries are Gaussian, so ``mu^2`` of the searches and of the method add up exactly. The
-    method's share follows from which searches were needed: that is a private output, and the
-    budget a Gaussian-DP filter.
+    Raises
+    ------
+    ValueError
+        If its cost is not that of Gaussian noise, of which alone a part can be split off.
     """
+    if type(event) not in (GaussianEvent, NonPrivateEvent):
+        raise ValueError(
+            "scale='private' needs a part of the budget of Gaussian noise, but with these "
+            f"parameters the method costs {event!r}; give public scales, or choose another "
+            "noise"
+        )
+    return partial(_release_standardised, method, center)
 
-    method: Mechanism
-    center: bool
 
-    @classmethod
-    def checked(cls, method: Mechanism, event: PrivacyEvent, center: bool) -> Standardised:
-        """The method on privately standardised features, at the same cost in all.
-
-        Raises
-        ------
-        ValueError
-            If its cost is not that of Gaussian noise, of which alone a part can be split off.
-        """
-        if type(event) not in (GaussianEvent, NonPrivateEvent):
-            raise ValueError(
-                "scale='private' needs a part of the budget of Gaussian noise, but with these "
-                f"parameters the method costs {event!r}; give public scales, or choose another "
-                "noise"
-            )
-        return cls(method, center)
-
-    def run(self, data: PrivateData) -> Release:
-        """Release scales, and what the method releases of the scaled features."""
-        # 1. where every feature lies and how far it spreads, in units of X
-        find = exact_scales if data.exact else private_scales
-        found = find(data, located=self.center)
-        # 2. the method, with all that is left, on features divided by that
-        located = data.centred_at(found.location) if self.center else data
-        release = self.method.run(located.split(data.remaining).scaled(found.scale))
-        # 3. one scale
-        scale = found.scale if release.scale is None else found.scale * release.scale
-        matrix = release.matrix and replace(release.matrix, units=np.asarray(found.scale))
-        return replace(release, scale=np.asarray(scale), matrix=matrix)
+def _release_standardised(method: Method, center: bool, data: PrivateData) -> Release:
+    """Release scales, and what the method releases of the scaled features."""
+    # 1. where every feature lies and how far it spreads, in units of X
+    find = exact_scales if data.exact else private_scales
+    found = find(data, located=center)
+    # 2. the method, with all that is left, on features divided by that
+    located = data.centred_at(found.location) if center else data
+    release = method(located.split(data.remaining).scaled(found.scale))
+    # 3. one scale
+    scale = found.scale if release.scale is None else found.scale * release.scale
+    matrix = release.matrix and replace(release.matrix, units=np.asarray(found.scale))
+    return replace(release, scale=np.asarray(scale), matrix=matrix)
