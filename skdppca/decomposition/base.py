@@ -24,6 +24,7 @@ from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLed
 from ..privacy.charging import check_accounted
 from ..private_data import Public
 from ..records import MAX_ROWS, Records, Source, collection_of
+from ..records.machine import Held, check_memory
 from ..releasing import (
     ReleaseTerms,
     Results,
@@ -37,7 +38,6 @@ from ..releasing import (
 )
 from .fit_warnings import warn_of_noise, warn_of_steps_before
 from .fitted import MATRIX, FittedPCA
-from .memory import Held, check_memory
 from .parameters import estimator, parameter
 from .validation import (
     check_domain,
@@ -233,10 +233,17 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
 
     def _prepared(self, public: Public, event: PrivacyEvent) -> Method:
         """The mechanism behind the steps that find private scales and fill absent entries."""
+        before = None if self._joining is None else self._joining.before
+        if before is not None:
+            return self._joined(public, event, before)
         method = self._mechanism(public)
         if self._scales_privately:
             method = standardised(method, event, self._finds_centre)
         return filled(method, event) if self._may_miss else method
+
+    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Method:
+        """The mechanism of a cohort that is joined with those before, if there is one."""
+        raise NotImplementedError
 
     def _event(self, public: Public) -> PrivacyEvent:
         """Cost of one fit, and so the budget of the mechanism."""

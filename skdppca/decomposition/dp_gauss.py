@@ -19,9 +19,9 @@ from ..mechanisms.norm_histogram import with_sample
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy import PrivacyEvent
 from ..private_data import PrivateData, Public
+from ..records.machine import MATRICES, Held
 from .fitted import MATRIX
 from .joining import JoinsCohorts
-from .memory import MATRICES, Held
 from .parameters import estimator, parameter
 
 

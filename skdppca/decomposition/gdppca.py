@@ -22,10 +22,10 @@ from ..mechanisms.norm_histogram import with_sample
 from ..mechanisms.spectrum import NoisySpectrum, count_components, elliptical_variances
 from ..private_data import PrivateData, Public
 from ..records import MAX_ROWS
+from ..records.machine import MATRICES, Held
 from ..records.pairs import MAX_COMPLETE, Kernel, ScaleFunction
 from ..statistics import AdjacentDifferences, CountBeyond
 from .base import BasePrivatePCA
-from .memory import MATRICES, Held
 from .parameters import estimator, parameter
 
 # The number of normal vectors, the same for everybody, over which the winsorised eigenvalues of

@@ -13,17 +13,16 @@ import numpy as np
 
 from .._sklearn import available_if
 from ..exceptions import UnaccountedFitsWarning
-from ..mechanisms.base import Method, Release
+from ..mechanisms.base import Release
 from ..mechanisms.scatter import NoisyScatter
-from ..privacy import GaussianEvent, PrivacyEvent, PrivacyReport
+from ..privacy import GaussianEvent, PrivacyReport
 from ..privacy.accountant import accounts_of
 from ..privacy.chain import canonical
 from ..privacy.charging import charged_elsewhere
-from ..privacy.fit_report import jsonable
-from ..privacy.grown import Paid, cost_to_most, is_grown, new_fit, paid_before, receipts_of
+from ..privacy.fit_report import is_grown, jsonable
+from ..privacy.grown import Paid, cost_to_most, new_fit, paid_before, receipts_of
 from ..privacy.pricing import epsilon_of_event, is_affordable
 from ..privacy.user_warnings import level_of_user
-from ..private_data import Public
 from ..releasing import ReleaseTerms, Results, public_parameters, publish
 from .base import BasePrivatePCA, feature_names_of
 from .fit_warnings import warn_of_noise
@@ -317,16 +316,6 @@ class JoinsCohorts(BasePrivatePCA):
         publish(self, own._released(X, groups), own.verbose)
         warn_of_noise(self)
         return self
-
-    def _prepared(self, public: Public, event: PrivacyEvent) -> Method:
-        before = None if self._joining is None else self._joining.before
-        if before is None:
-            return super()._prepared(public, event)
-        return self._joined(public, event, before)
-
-    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Method:
-        """The mechanism of a cohort that is joined with those before."""
-        raise NotImplementedError
 
 
 def _check_joinable(report: PrivacyReport) -> None:

@@ -29,12 +29,11 @@ from ..mechanisms.noisy_covariance import NoisyCovariance, NoisyGram, release_gr
 from ..mechanisms.norm_histogram import with_sample
 from ..mechanisms.spectrum import NoisySpectrum
 from ..private_data import PrivateData, Public
-from ..records.machine import one_thread
+from ..records.machine import MATRICES, Held, one_thread
 from .base import BasePrivatePCA
 from .dp_gauss import DPGaussMechanism
 from .iterative.iteration import Directions, chained, geometric, iterate, left_by
 from .iterative.subspace import MAX_ITER, SubspacePCA, release_along
-from .memory import MATRICES, Held
 from .parameters import estimator, parameter
 
 

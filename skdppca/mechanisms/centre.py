@@ -97,7 +97,7 @@ class Centred:
     unsure: bool = False
 
 
-def rough_centre(data: PrivateData, corrected: bool = False) -> Centred:
+def rough_centre(data: PrivateData, corrected: bool = False, mu: float | None = None) -> Centred:
     """The records about a private centre; at most half of what is left goes into it.
 
     A round asks for the mean of the records, clipped to their median distance from the centre so
@@ -110,103 +110,25 @@ def rough_centre(data: PrivateData, corrected: bool = False) -> Centred:
     Parameters
     ----------
     corrected : bool
-        Whether a Gram matrix of all records will tell how far their mean is from the centre.
+        Whether a Gram matrix of all records will tell how far their mean is from the centre: then
+        no mean of all is needed where a random part tells the others.
+    mu : float, optional
+        What a thorough search spends, whose last rounds get all that is left of it; it looks for
+        distances whatever bound is public.
     """
+    thorough, start = mu is not None, data
     if data.exact:
         total = data.ask(ClippedSum(np.zeros(data.n_features), math.inf), name="centre").value
         return Centred(data.centred_at(total / (data.n * _present(data))), None)
-    bounded = data.norm_bound is not None
-    least = CENTRE.least_polishing_bounded if bounded else CENTRE.least_polishing
-    least *= ample(data.effective(data.remaining))  # what less clipping costs in noise
-    polishing = max(CENTRE.polishing / reach(data.of_sample, data.remaining), least)
-    polishing = min(polishing, CENTRE.most_polishing)
-    return _centred(data, data.remaining, polishing, data.norm_bound, corrected=corrected)
-
-
-def robust_location(data: PrivateData, mu: float) -> PrivateData:
-    """The records about a Huber mean: of the records clipped to their median distance from it.
-
-    Found as `rough_centre` is, but all of `mu` goes into it if a distance is seen. A record moves a
-    mean by no more than the distance over n, wherever the record lies.
-    """
-    if data.exact:
-        return _clipped_mean(data)
-    return _centred(data, mu, 1 - CENTRE.most_share, None, thorough=True).data
-
-
-def improved_centre(data: PrivateData, radius: float, variance: float, mu: float) -> PrivateData:
-    """The records about a known centre, improved by their mean; a mean that has moved is followed.
-
-    Parameters
-    ----------
-    data : PrivateData
-        About that centre, which is public or was released.
-    radius : float
-        What distances are clipped to.
-    variance : float
-        Of an entry's error in the centre; 0 if it is not known.
-    mu : float
-        What the mean costs.
-    """
-    if data.exact:
-        return rough_centre(data).data
-    return _Estimate(data, variance).improved(radius, mu, "centre", of_all=True).data
-
-
-def location_error(data: PrivateData, mu: float) -> float:
-    """Noise of `robust_location` in all directions, over the spread in one: what misleads signs.
-
-    Its norm is about ``sqrt(d)`` times the noise of one entry, for a radius of 1, and so long are
-    rows of which one entry spreads over ``1 / sqrt(d)``. Infinite where no distance may be seen.
-    From public numbers and the noisy n.
-    """
-    if math.isinf(mu):
-        return 0.0
-    look = _look_mu(data, mu, HISTOGRAM.certain) * data.of_sample.n
-    seen = data.effective(look) / psd_sum(1.0, data.public.adjacency)
-    if seen < HISTOGRAM.certain * (1 - 1e-12):
-        return math.inf
-    share = 1 - CENTRE.most_share
-    if data.sample is not None:
-        share *= CENTRE.last_of_all
-    return math.sqrt(data.n_features) / reach(data, mu * math.sqrt(share))
-
-
-def reach(data: PrivateData, mu: float) -> float:
-    """The distance that records are clipped to, over the length of the noise in their mean."""
-    moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
-    return data.effective(mu) * data.n / moved
-
-
-def shrink_to_signal(vector: np.ndarray, noise_sd: float) -> np.ndarray:
-    """James and Stein's positive-part estimate: 0 if the vector is no longer than its noise."""
-    square = float(vector @ vector)
-    if not square:
-        return vector
-    return vector * max(0.0, 1 - len(vector) * noise_sd**2 / square)
-
-
-def _centred(
-    start: PrivateData,
-    budget: float,
-    polishing: float,
-    bound: float | None,
-    thorough: bool = False,
-    corrected: bool = False,
-) -> Centred:
-    """The records about a centre that costs at most the budget.
-
-    Parameters
-    ----------
-    polishing : float
-        Share of the last rounds together.
-    bound : float or None
-        Public, on the distances; None to look for their median.
-    thorough : bool
-        The last rounds get all that is left.
-    corrected : bool
-        No mean of all is needed where a random part tells the others.
-    """
+    budget = data.remaining if mu is None else mu
+    bound = None if thorough else data.norm_bound
+    # the share of the last rounds together
+    polishing = 1 - CENTRE.most_share
+    if not thorough:
+        least = CENTRE.least_polishing if bound is None else CENTRE.least_polishing_bounded
+        least *= ample(data.effective(budget))  # what less clipping costs in noise
+        polishing = max(CENTRE.polishing / reach(data.of_sample, budget), least)
+        polishing = min(polishing, CENTRE.most_polishing)
     spent, near, is_blind = 0.0, False, False
     tail: NormHistogram | None = None
     last_rounds, asks_all = CENTRE.polishing_rounds, CENTRE.rounds_of_all
@@ -288,6 +210,69 @@ def _centred(
     length = None if start.typical_norm is None else radius
     found = replace(estimate.data.near(radius), typical_norm=length)
     return Centred(found, radius, unsure=not near)
+
+
+def robust_location(data: PrivateData, mu: float) -> PrivateData:
+    """The records about a Huber mean: of the records clipped to their median distance from it.
+
+    Found as `rough_centre` is, but all of `mu` goes into it if a distance is seen. A record moves a
+    mean by no more than the distance over n, wherever the record lies.
+    """
+    if data.exact:
+        return _clipped_mean(data)
+    return rough_centre(data, mu=mu).data
+
+
+def improved_centre(data: PrivateData, radius: float, variance: float, mu: float) -> PrivateData:
+    """The records about a known centre, improved by their mean; a mean that has moved is followed.
+
+    Parameters
+    ----------
+    data : PrivateData
+        About that centre, which is public or was released.
+    radius : float
+        What distances are clipped to.
+    variance : float
+        Of an entry's error in the centre; 0 if it is not known.
+    mu : float
+        What the mean costs.
+    """
+    if data.exact:
+        return rough_centre(data).data
+    return _Estimate(data, variance).improved(radius, mu, "centre", of_all=True).data
+
+
+def location_error(data: PrivateData, mu: float) -> float:
+    """Noise of `robust_location` in all directions, over the spread in one: what misleads signs.
+
+    Its norm is about ``sqrt(d)`` times the noise of one entry, for a radius of 1, and so long are
+    rows of which one entry spreads over ``1 / sqrt(d)``. Infinite where no distance may be seen.
+    From public numbers and the noisy n.
+    """
+    if math.isinf(mu):
+        return 0.0
+    look = _look_mu(data, mu, HISTOGRAM.certain) * data.of_sample.n
+    seen = data.effective(look) / psd_sum(1.0, data.public.adjacency)
+    if seen < HISTOGRAM.certain * (1 - 1e-12):
+        return math.inf
+    share = 1 - CENTRE.most_share
+    if data.sample is not None:
+        share *= CENTRE.last_of_all
+    return math.sqrt(data.n_features) / reach(data, mu * math.sqrt(share))
+
+
+def reach(data: PrivateData, mu: float) -> float:
+    """The distance that records are clipped to, over the length of the noise in their mean."""
+    moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
+    return data.effective(mu) * data.n / moved
+
+
+def shrink_to_signal(vector: np.ndarray, noise_sd: float) -> np.ndarray:
+    """James and Stein's positive-part estimate: 0 if the vector is no longer than its noise."""
+    square = float(vector @ vector)
+    if not square:
+        return vector
+    return vector * max(0.0, 1 - len(vector) * noise_sd**2 / square)
 
 
 def _last_rounds(share: float, number: int, asks_all: int) -> list[tuple[float, bool]]:

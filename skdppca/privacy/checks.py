@@ -17,9 +17,9 @@ import numpy as np
 from .accountant import BaseAccountant, alone
 from .chain import Chain, Receipt, ReleaseRow, canonical
 from .events import GaussianEvent
-from .fit_report import PrivacyReport, Released, dearest, hash_of
+from .fit_report import PrivacyReport, Released, dearest, hash_of, is_grown
 from .gdp import root_up
-from .grown import all_receipts, is_grown, joined_fits, receipts_of
+from .grown import all_receipts, joined_fits, receipts_of
 from .parts import MergedPart, bound, described, is_merged, parts_of, same, why_not_private
 from .pricing import epsilon_of_event, is_affordable
 from .statement import Statement

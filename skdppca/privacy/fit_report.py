@@ -19,7 +19,7 @@ from .._text import html_table, listed, printable, protected_together
 from .._text.digits import up
 from .chain import Receipt, ReleaseRow, canonical
 from .events import ComposedEvent, Event, PrivacyEvent
-from .grown import cost_in_all, cost_to_most, is_declared, is_grown, joined_fits, paid_for
+from .grown import cost_in_all, cost_to_most, is_declared, joined_fits, paid_for
 from .pricing import compose, epsilon_of_event, is_affordable
 from .storage import parse_json
 
@@ -653,6 +653,11 @@ def _read(content: Any) -> PrivacyReport:
     if canonical(report.to_dict() | {"release_id": document.release_id}) != canonical(content):
         raise ValueError("it is not written as skdppca writes it")
     return report
+
+
+def is_grown(details: Mapping[str, Any]) -> bool:
+    """Return whether the details of a report are those of a release by `partial_fit`."""
+    return "joined" in details
 
 
 def check_price(event: PrivacyEvent, epsilon: float, delta: float) -> None:

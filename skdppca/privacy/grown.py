@@ -19,11 +19,6 @@ NUMBERS = ("epsilon", "delta", "mu", "n_samples", "kept")
 Paid = tuple[float, Collection[str]]
 
 
-def is_grown(details: Mapping[str, Any]) -> bool:
-    """Return whether the details of a report are those of a release by `partial_fit`."""
-    return "joined" in details
-
-
 def new_fit(
     epsilon: float,
     delta: float,
@@ -92,7 +87,7 @@ def all_receipts(details: Mapping[str, Any], receipts: Sequence[Receipt]) -> lis
     receipts : sequence of Receipt
         Of the report, which are those of the last fit.
     """
-    earlier = joined_fits(details)[:-1] if is_grown(details) else ()
+    earlier = joined_fits(details)[:-1] if "joined" in details else ()
     return [*(receipt for fit in earlier for receipt in receipts_of(fit)), *receipts]
 
 

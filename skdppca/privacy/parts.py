@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from .events import GaussianEvent, NonPrivateEvent, PrivacyEvent, PureEvent
-from .fit_report import PrivacyReport, jsonable
+from .fit_report import PrivacyReport, is_grown, jsonable
 from .gdp import float_up
-from .grown import all_receipts, is_grown, joined_fits
+from .grown import all_receipts, joined_fits
 from .pricing import compose, epsilon_of_event, is_affordable
 
 # Parts of one merged release: a report holds those of all its parts.

@@ -530,13 +530,18 @@ class Records(Source):
             for span in spans:
                 yield span, SparseRows(self.rows.read_sparse(self.members.rows(span), imputed))
             return
-        blocks = self._row_blocks if self.members.sizes is None else self._group_blocks
         step, d = step or self._rows_at_once, self.layout.n_features
         with self.scratch.pair(step, d + 1) as (scratch, copied):
             if not (augmented or self.is_explicit):
                 # rows that lie next to each other are quicker, and `np.dot` copies all others
                 scratch = scratch.ravel()[: step * d].reshape(step, d)
-            yield from blocks(spans, imputed, (scratch, copied))
+            if self.members.sizes is not None:
+                yield from self._group_blocks(spans, imputed, (scratch, copied))
+                return
+            kind = ExplicitRows if self.is_explicit else DenseRows
+            for where in _steps(spans, step):
+                read = self.rows.read_dense(self.members.rows(where), copied, imputed)
+                yield where, kind(read, scratch, self.rows.are_rounded)
 
     def _tiles(self, block: Block, where: slice, span: slice) -> Iterator[tuple[slice, Block]]:
         """The blocks that are summed one by one, of one of `_blocks`; none is of two spans."""
@@ -544,15 +549,6 @@ class Records(Source):
         if not self._reads_more or n <= step:
             return iter([(slice(0, n), block)])
         return cast(DenseRows, block).tiles(step)
-
-    def _row_blocks(
-        self, spans: list[slice], imputed: np.ndarray | None, pair: Pair
-    ) -> Iterator[tuple[slice, Block]]:
-        scratch, copied = pair
-        kind, step = ExplicitRows if self.is_explicit else DenseRows, len(scratch)
-        for where in _steps(spans, step):
-            read = self.rows.read_dense(self.members.rows(where), copied, imputed)
-            yield where, kind(read, scratch, self.rows.are_rounded)
 
     def _group_blocks(
         self, spans: list[slice], imputed: np.ndarray | None, pair: Pair

@@ -127,7 +127,8 @@ class Rows:
         self, where: slice | np.ndarray, out: np.ndarray, imputed: np.ndarray | None = None
     ) -> np.ndarray:
         """Rows as C-contiguous float64, divided by the scale; X's own memory if it can be."""
-        rows = self.given(where, imputed)
+        plain = not self.may_be_absent and self.change is None
+        rows = self.X[where] if plain else self.given(where, imputed)
         if sparse.issparse(rows):
             rows = canonical_rows(rows).toarray()
         if self.are_as_given and rows.dtype == np.float64 and rows.flags.c_contiguous:

@@ -6,9 +6,9 @@ import pytest
 from scipy import sparse
 
 from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
-from skdppca.decomposition import METHODS, memory
-from skdppca.decomposition.memory import MATRICES, check_memory
+from skdppca.decomposition import METHODS
 from skdppca.records import machine
+from skdppca.records.machine import MATRICES, check_memory
 
 from ..estimators import on_all_estimators
 
@@ -24,8 +24,8 @@ def test_the_estimate_is_what_a_fit_holds_up_to_a_factor_of_2(method, scale, mon
     epsilon = 1.0 if scale is None else 1000.0  # below, few records are not worth a look
     pca = METHODS[method].estimator(k, epsilon=epsilon, delta=1e-6, scale=scale)
     asked = []
-    monkeypatch.setattr(memory, "memory_limit", lambda: asked.append(1) or math.inf)
-    monkeypatch.setattr(memory, "SMALL", math.inf)
+    monkeypatch.setattr(machine, "memory_limit", lambda: asked.append(1) or math.inf)
+    monkeypatch.setattr(machine, "SMALL", math.inf)
     tracemalloc.start()
     try:
         pca.fit(rows)
@@ -33,7 +33,7 @@ def test_the_estimate_is_what_a_fit_holds_up_to_a_factor_of_2(method, scale, mon
     finally:
         tracemalloc.stop()
     assert asked
-    numbers = pca._held.numbers(d, k) + (memory.SCALES * d if scale else 0)
+    numbers = pca._held.numbers(d, k) + (machine.SCALES * d if scale else 0)
     assert peak / 2 <= 8 * numbers <= 2 * peak
 
 
@@ -41,7 +41,7 @@ def test_the_estimate_is_what_a_fit_holds_up_to_a_factor_of_2(method, scale, mon
 def test_a_fit_that_the_machine_cannot_hold_is_refused_before_the_charge(factory, monkeypatch):
     accountant = PrivacyAccountant(epsilon=10.0, delta=1e-5)
     pca = factory(2, accountant=accountant)
-    monkeypatch.setattr(memory, "memory_limit", lambda: 100.0)
+    monkeypatch.setattr(machine, "memory_limit", lambda: 100.0)
     with pytest.raises(ValueError, match="nothing was charged; choose"):
         pca.fit(np.eye(50, 5))
     assert accountant.spent.epsilon == 0
@@ -56,14 +56,14 @@ def test_a_fit_that_the_machine_cannot_hold_is_refused_before_the_charge(factory
     ],
 )
 def test_the_error_names_the_method_that_fits(estimator, grouped, remedy, monkeypatch):
-    monkeypatch.setattr(memory, "memory_limit", lambda: 1000.0)
+    monkeypatch.setattr(machine, "memory_limit", lambda: 1000.0)
     groups = np.arange(50) if grouped else None
     with pytest.raises(ValueError, match=remedy):
         estimator.fit(np.eye(50, 9), groups=groups)
 
 
 def test_memory_that_is_not_free_is_found_by_asking_for_it(monkeypatch):
-    monkeypatch.setattr(memory, "memory_limit", lambda: math.inf)
+    monkeypatch.setattr(machine, "memory_limit", lambda: math.inf)
     with pytest.raises(ValueError, match="not free"):
         check_memory(MATRICES, 10**8, 2, scaled=False, grouped=False)
 

@@ -23,10 +23,10 @@ from ...privacy import (
     mu_of,
 )
 from ...private_data import PrivateData, Public
+from ...records.machine import Held
 from ...statistics import Count, ScoreGram, Spreads
 from ..iterative.iteration import Directions
 from ..iterative.subspace import SubspaceMechanism, SubspacePCA
-from ..memory import Held
 from ..parameters import estimator, parameter
 from .gap import (
     SPAN,
