@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABCMeta, abstractmethod
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -286,12 +286,19 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         """
         warn_of_steps_before(self)
         own = copy.copy(self)
-        publish(self, own._released(X, groups), own.verbose)
+        with ExitStack() as opened:
+            found = release(*own._promised(X, groups, opened))
+        publish(self, found, own.verbose)
         warn_of_noise(self)
         return self
 
-    def _released(self, X: Any, groups: Any) -> dict[str, Any]:
-        """Return what a fit stores; nobody else holds this estimator."""
+    def _promised(
+        self, X: Any, groups: Any, opened: ExitStack
+    ) -> tuple[ReleaseTerms, Source, Method, Callable[[Release], Results]]:
+        """Return what `release` takes; nobody else holds this estimator.
+
+        The source is closed with `opened`.
+        """
         # 1. validate, whatever scikit-learn is told to skip
         self._validate_params()
         make_plain(self)
@@ -313,50 +320,48 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         self._check_parameters(d)
         facts = Public(d, self.adjacency, self.unit, table.is_sparse)
         self._check_memory(facts)
-        with closing(table.read(scale, self.n_jobs)) as source:
-            check_domain(self, source.private_n)
-            if math.isinf(self.epsilon):
-                check_unclipped(source)
-            # 2. build the mechanism from public facts
-            public = replace(
-                facts,
-                n_records=self._public_count(source),
-                in_memory=isinstance(source, Records),
-            )
-            event = self._event(public)
-            method = self._prepared(public, event)
-            if not public.in_memory:
-                self._check_sums_only(public, table.gathering)
-            self._check_noise(event, d)
-            validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
-            terms = ReleaseTerms(
-                method=type(self).__name__,
-                event=event,
-                epsilon=float(self.epsilon),
-                delta=float(self.delta),
-                public=public,
-                unit=self._accounted_unit,
-                accountant=self.accountant,
-                parameters=public_parameters(self.get_params()),
-                noise=self._noise(),
-                centre=self._public_centre(mean, scale, d),
-                norm_bound=None if self.norm_bound is None else float(self.norm_bound),
-                feature_names=feature_names_of(validated),
-                verbose=self.verbose,
-            )
-            dtype = np.float32 if table.is_single else np.float64
+        source = opened.enter_context(closing(table.read(scale, self.n_jobs)))
+        check_domain(self, source.private_n)
+        if math.isinf(self.epsilon):
+            check_unclipped(source)
+        # 2. build the mechanism from public facts
+        public = replace(
+            facts,
+            n_records=self._public_count(source),
+            in_memory=isinstance(source, Records),
+        )
+        event = self._event(public)
+        method = self._prepared(public, event)
+        if not public.in_memory:
+            self._check_sums_only(public, table.gathering)
+        self._check_noise(event, d)
+        validated = {name: value for name, value in vars(self).items() if name in VALIDATED}
+        terms = ReleaseTerms(
+            method=type(self).__name__,
+            event=event,
+            epsilon=float(self.epsilon),
+            delta=float(self.delta),
+            public=public,
+            unit=self._accounted_unit,
+            accountant=self.accountant,
+            parameters=public_parameters(self.get_params()),
+            noise=self._noise(),
+            centre=self._public_centre(mean, scale, d),
+            norm_bound=None if self.norm_bound is None else float(self.norm_bound),
+            feature_names=feature_names_of(validated),
+            verbose=self.verbose,
+        )
+        dtype = np.float32 if table.is_single else np.float64
 
-            def results(found: Release) -> Results:
-                own = Results(
-                    attributes=cast(self._attributes(found, d), dtype) | _matrix(found.matrix),
-                    details=self._details(found, public) | source.details(),
-                    besides=validated,
-                )
-                return own if joining is None else joining.completed(terms, found, own)
+        def results(found: Release) -> Results:
+            own = Results(
+                attributes=cast(self._attributes(found, d), dtype) | _matrix(found.matrix),
+                details=self._details(found, public) | source.details(),
+                besides=validated,
+            )
+            return own if joining is None else joining.completed(terms, found, own)
 
-            # 3. charge, compute, report, record
-            stated = terms if joining is None else joining.joined(terms)
-            return release(stated, source, method, results)
+        return terms if joining is None else joining.joined(terms), source, method, results
 
     def _check_parameters(self, n_features: int) -> None:
         if isinstance(self.n_components, int | np.integer) and self.n_components > n_features:

@@ -6,6 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -23,7 +24,7 @@ from ..privacy.fit_report import is_grown, jsonable
 from ..privacy.grown import Paid, cost_to_most, new_fit, paid_before, receipts_of
 from ..privacy.pricing import epsilon_of_event, is_affordable
 from ..privacy.user_warnings import level_of_user
-from ..releasing import ReleaseTerms, Results, public_parameters, publish
+from ..releasing import ReleaseTerms, Results, public_parameters, publish, release
 from .base import BasePrivatePCA, feature_names_of
 from .fit_warnings import warn_of_noise
 from .fitted import MATRIX, matrix_of
@@ -313,7 +314,9 @@ class JoinsCohorts(BasePrivatePCA):
             own.accountant = accountant
         own._validate_params()
         own._joining = Joining.of(own)
-        publish(self, own._released(X, groups), own.verbose)
+        with ExitStack() as opened:
+            found = release(*own._promised(X, groups, opened))
+        publish(self, found, own.verbose)
         warn_of_noise(self)
         return self
 

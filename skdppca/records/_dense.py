@@ -19,6 +19,7 @@ from ._sums import (
     row_norms,
     row_squares,
     rows_dots,
+    safe_root,
     tally,
 )
 
@@ -79,7 +80,7 @@ class DenseRows(ProductResiduals):
 
     def distances(self, centre: np.ndarray | None) -> np.ndarray:
         """Distance of every record's (mean) row from the centre."""
-        return row_norms(self.centred(centre))
+        return safe_root(row_squares(self.centred(centre)))
 
     def gram_norms(self, centre: np.ndarray | None, constant: float) -> np.ndarray:
         """Root of the Frobenius norm of every record's Gram matrix."""
