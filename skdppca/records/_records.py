@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -243,7 +243,7 @@ class Records(Source):
                     if rounded:
                         on_row_grids(held[where])
 
-        self._share(work, Members(total))
+        list(self._run(work, self._shares(Members(total))))
         rows = self.rows.shifted(centre, held, rounded)
         return self._derived(rows=rows, members=self.members.in_order())
 
@@ -376,7 +376,7 @@ class Records(Source):
                     else:
                         out[where] = rows.scores(directions, centre)
 
-        table._share(work)
+        list(table._run(work, table._shares()))
         if beside is not None and numbers is not None:
             self.cache[beside] = numbers[self.members.rows(slice(None))]
         return self._derived(rows=Rows(out))
@@ -400,7 +400,7 @@ class Records(Source):
                 for where, block in self._blocks(self._stretches(spans), imputed):
                     out[where] = f(block, *(numbers[where] for numbers in given))
 
-        self._share(work)
+        list(self._run(work, self._shares()))
         return out
 
     def measured(self, measure: Measure) -> np.ndarray:
@@ -494,24 +494,29 @@ class Records(Source):
                             part.fill(0.0)
             return total
 
-        first, *others = self._share(work)
+        first, *others = self._run(work, self._shares())
         for other in others:  # no thread needs them any more
             first.add(other.total)
             first.add(other.correction)
         return first.result()
 
-    def _share(self, work: Callable[[list[slice]], object], members: Members | None = None) -> list:
-        """Run `work` on shares of all spans of the records, or of others, a thread each."""
+    @property
+    def _run(self) -> Callable[..., Iterable[Any]]:
+        """Run a function on shares of the spans, a thread each; here, if there is one thread."""
+        return map if self.threads.most == 1 else side_by_side
+
+    def _shares(self, members: Members | None = None) -> list[list[slice]]:
+        """Return shares of all spans of the records, or of others, for a thread each."""
         members, span_rows = members or self.members, self.layout.span_rows
         if self.threads.most == 1:
-            return [work(members.spans(span_rows))]
+            return [members.spans(span_rows)]
         n_spans = max(1, -(-members.n_taken // span_rows))
         threads = min(self.threads.in_pass(members.n_taken, self.n_features), n_spans)
         # as many spans for every thread; shorter ones only round less
         rounds = -(-n_spans // threads)
         spans = members.spans(-(-members.n_taken // (threads * rounds)))
         edges = [i * len(spans) // threads for i in range(threads + 1)]
-        return side_by_side(work, [spans[a:b] for a, b in itertools.pairwise(edges)])
+        return [spans[a:b] for a, b in itertools.pairwise(edges)]
 
     def _stretches(self, spans: list[slice]) -> list[slice]:
         """What is read as one: of few columns, several spans that follow each other."""
