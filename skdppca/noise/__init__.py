@@ -1,7 +1,6 @@
 """Randomness for private releases: where the words come from, and exact samplers over them."""
 
-from .discrete import MAX_SD, rounded_gaussian, uniform_labels
-from .discrete_gaussian import SAMPLER, discrete_gaussian
+from .discrete import MAX_SD, SAMPLER, discrete_gaussian, rounded_gaussian, uniform_labels
 from .gaussian import GaussianQuery, LaplaceQuery
 from .shared import SharedQuery
 from .source import KEY_WORDS, KeyedWords, NoiseSource, keyed_labels

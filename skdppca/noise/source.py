@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .discrete import rounded_gaussian, uniform_labels
-from .discrete_gaussian import discrete_gaussian
+from .discrete import discrete_gaussian, rounded_gaussian, uniform_labels
 
 # 64-bit words of a key.
 KEY_WORDS = 4
@@ -197,7 +196,7 @@ class NoiseSource:
         return rounded_gaussian(self.words, sd, size)
 
     def discrete_gaussian(self, sd: float | np.ndarray, size: int | tuple[int, ...]) -> np.ndarray:
-        """Draw from the discrete Gaussian; see `skdppca.noise.discrete_gaussian`.
+        """Draw from the discrete Gaussian; see `skdppca.noise.discrete`.
 
         Parameters
         ----------

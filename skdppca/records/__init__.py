@@ -1,6 +1,5 @@
 """Records as blocks: rows, sparse rows or groups of rows, and the sums over them."""
 
-from ._caches import MeasureCache
 from ._records import Block, Gathered, Records, RowBlock
 from ._residuals import ColumnFunction, Cross, Residual
 from ._rows import KeepLargest, Members, OnesByDegree
@@ -14,6 +13,7 @@ from .sources import (
     Kind,
     Layout,
     Measure,
+    MeasureCache,
     Source,
     Step,
     View,

@@ -12,14 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from ..noise import KEY_WORDS, NoiseSource
-from ._caches import MeasureCache, Pair, Scratch
 from ._dense import DenseRows, ExplicitRows
 from ._groups import DenseGroups, LargeGroup
 from ._rows import Change, Members, Rows, SquaredDeviations
 from ._sparse import SparseRows
-from ._sums import FEW_DIRECTIONS, CompensatedSum, on_row_grids, rounded_directions
+from ._sums import FEW_DIRECTIONS, CompensatedSum, Pair, Scratch, on_row_grids, rounded_directions
 from .machine import PassThreads, side_by_side
-from .sources import SPAN_ROWS, Layout, Measure, Source, Step
+from .sources import SPAN_ROWS, Layout, Measure, MeasureCache, Source, Step
 
 # A block stays in the cache of one core.
 BLOCK_ENTRIES = 2**18

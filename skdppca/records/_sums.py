@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_double, c_int, c_int64, c_void_p, py_object, pythonapi
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cython_blas
@@ -321,3 +323,33 @@ def _places(cells: np.ndarray, features: np.ndarray, shape: tuple[int, ...]) -> 
 
 def _table(counts: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return counts.reshape(shape[0], shape[1] + 2)[:, 1:-1]
+
+
+Pair = tuple[np.ndarray, np.ndarray]
+
+
+class Scratch:
+    """Pairs of arrays that nobody uses at the moment.
+
+    A pass over few records takes less time than the operating system needs to hand out new pages.
+    What is in the arrays is private; they are never sent, never pickled, and go with the records.
+    """
+
+    def __init__(self) -> None:
+        self._free: dict[tuple[int, int], list[Pair]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    @contextmanager
+    def pair(self, rows: int, columns: int) -> Iterator[Pair]:
+        """Two arrays of that shape, with anything in them; nobody else has them meanwhile."""
+        free = self._free.setdefault((rows, columns), [])
+        try:
+            pair = free.pop()
+        except IndexError:  # in use by another thread, or by a pass around this one
+            pair = aligned_empty(rows, columns), aligned_empty(rows, columns)
+        try:
+            yield pair
+        finally:
+            free.append(pair)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from importlib import import_module
@@ -159,6 +160,48 @@ class Measure(Kind, ABC):
     def of_all(self, records: Records) -> np.ndarray | None:
         """The numbers of all records, if they are not found block by block."""
         return None
+
+
+# The most measures that are kept, to be asked again.
+KEPT_MEASURES = 3
+# The most numbers a record of a narrow measure; of wider ones only the last is kept.
+NARROW = 2
+
+
+class MeasureCache:
+    """The last few measures of the same records, by the bits of what was measured; a last matrix.
+
+    It is never sent, and never pickled.
+    """
+
+    def __init__(self, measured: Mapping[tuple[Any, ...], np.ndarray] | None = None) -> None:
+        self.measured = OrderedDict(measured or {})
+        self.matrix: tuple[tuple[Any, ...], np.ndarray] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
+
+    def __contains__(self, measure: Measure) -> bool:
+        return measure.key in self.measured
+
+    def __getitem__(self, measure: Measure) -> np.ndarray:
+        self.measured.move_to_end(measure.key)
+        return self.measured[measure.key]
+
+    def __setitem__(self, measure: Measure, numbers: np.ndarray) -> None:
+        self.measured[measure.key] = numbers
+        while len(self.measured) > KEPT_MEASURES:
+            self.measured.popitem(last=False)
+
+    def make_room(self, width: int) -> None:
+        """Drop the last wide measure before another one is made: both are as long as the data."""
+        if width > NARROW:
+            for key in [k for k, kept in self.measured.items() if _width(kept) > NARROW]:
+                del self.measured[key]
+
+
+def _width(numbers: np.ndarray) -> int:
+    return 1 if numbers.ndim == 1 else numbers.shape[1]
 
 
 def _key(value: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from skdppca.noise import MAX_SD, SAMPLER, KeyedWords, NoiseSource, discrete_gaussian
-from skdppca.noise.discrete_gaussian import _accepted, _geometric
+from skdppca.noise.discrete import _accepted, _geometric
 
 MODULE = sys.modules[discrete_gaussian.__module__]
 ORACLE = mpmath.mp.clone()

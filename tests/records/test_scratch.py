@@ -9,7 +9,7 @@ import pytest
 
 from skdppca import DPGauss
 from skdppca.records import Records
-from skdppca.records._caches import Scratch
+from skdppca.records._sums import Scratch
 
 
 def test_no_two_users_have_the_same_arrays_at_once():

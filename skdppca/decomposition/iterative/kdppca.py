@@ -12,8 +12,7 @@ from ...private_data import Public
 from ..base import LEAST_SHARE
 from ..parameters import estimator, parameter
 from .deflation import DeflatedOracle
-from .oracles import BlockIteration, Oracle, PowerOracle, columns
-from .rehearsed import rehearse_oracle
+from .oracles import BlockIteration, Oracle, PowerOracle, columns, rehearse_oracle
 from .subspace import MAX_ITER, SubspaceMechanism, SubspacePCA
 
 
