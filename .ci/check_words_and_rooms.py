@@ -19,7 +19,7 @@ PACKAGE = "skdppca"
 
 # Today's numbers: no change may raise them.
 MOST_CIRCLES = 0
-MOST_ARROWS = 111
+MOST_ARROWS = 110
 
 # Also over the end of a line, within a comment too.
 NUMBERLESS = re.compile(r"\bso[\s#]+(?:many|much)\b", re.IGNORECASE)
