@@ -16,8 +16,8 @@ from ..privacy import PrivacyLedger
 from ..privacy.charging import needs_no_accountant
 from ..report import Context, ReleaseReport
 from ..report._directory import writing
-from ..report._release import check_libraries
 from ..report._results import results
+from ..report._sections import templates
 from ._out_directory import where_written, write
 from ._parameter_options import Command, flag, option
 from ._terminal import progress
@@ -117,7 +117,7 @@ def _fitted(options: DemoCommand, ledger: PrivacyLedger | None) -> tuple[DPGauss
 def _no_files(out: Path) -> str:
     """Return the reason why no files are written; empty if they are."""
     try:
-        check_libraries()
+        templates()
     except ImportError as error:
         return f"No files were written to {out}/. {error}"
     return ""

@@ -37,13 +37,14 @@ def apart(out: Path, *directories: Path) -> None:
 def replaced(out: Path) -> list[str]:
     """Lines about the charge of an earlier release in the directory, which stays."""
     try:
-        reports = verify(out / REPORT).reports
+        one = verify(out / REPORT).report
     except OSError:  # there is none
+        return []
+    if one is None:
         return []
     return [
         f"Replaced: release {one.release_id[:SHOWN]}. Its charge stays: epsilon {one.epsilon:g} at "
         f"delta {one.delta:g}, row {receipt.row} of the ledger {receipt.accountant[:SHOWN]}"
-        for one in reports
         for receipt in one.receipts
     ]
 

@@ -43,7 +43,7 @@ class ReportCommand(Command):
         found = verify(self.directory)
         if found.agrees and self.page is not None:
             with replaced(self.page, ANYONE) as file:
-                file.write(rendered(found.subjects, found.document).encode())
+                file.write(rendered(found.subject, found.document).encode())
         if self.json:
             report = dict(found.document) if found.agrees else None
             print(ReleaseDocument(str(self.directory), found.status, found.findings, report))
@@ -51,7 +51,7 @@ class ReportCommand(Command):
             print(found)
         else:
             print("\n".join(results(found.document, details=self.details)))
-            if any(one.receipts for report in found.reports for one in paid_by(report)):
+            if found.report is not None and any(one.receipts for one in paid_by(found.report)):
                 print(f"To check the charge: skdppca verify {self.directory} --ledger FILE")
             print("\n".join(advice(found.document)))
         return 0 if found.agrees else 1

@@ -77,12 +77,11 @@ class SampleCommand(Command):
         if not found.agrees:
             print(found)
             return 1
-        subjects = [one for one in found.subjects if "components" in one.arrays]
-        if not subjects:
+        pca, names, report = found.subject.fitted, found.subject.names, found.subject.report
+        if pca is None:
             raise ValueError(
                 f"{self.directory} releases no components, so no rows can be drawn; give a PCA's"
             )
-        pca, names, report = subjects[0].fitted, subjects[0].names, subjects[0].report
         # the label takes its place first: rows are never without it
         with replaced(self.out, ANYONE) as rows, replaced(label, ANYONE) as about:
             _write(rows, pca, names, self.rows, self.seed)

@@ -5,43 +5,41 @@ A report may be made up, and a file anything: nothing here fails because of what
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..privacy import Finding, PrivacyReport, Statement
+from ..privacy import Finding, PrivacyReport, Receipt, Statement
 from ..privacy.chain import Chain
-from ..privacy.checks import Evidence, differences, differing, unreadable
-from ..privacy.grown import all_receipts
-from ..privacy.parts import accounts_charged, is_merged, paid_by, parts_of
+from ..privacy.checks import Evidence, Question, differences, differing, unreadable
+from ..privacy.parts import is_merged, paid_by, parts_of
 from ..privacy.storage import MAX_LENGTH
 from ._contents import (
+    ARRAYS,
     FILES,
     PAGE,
+    PARTS,
     REPORT,
     SIGNATURE,
     SUMS,
-    arrays_file,
+    TABLE,
     hash_of_file,
     hashes_in,
-    parts_file,
     read_arrays,
     read_file,
     read_parts,
     sums,
     table,
-    table_file,
 )
 from ._document import read
-from ._facts import account, findings_of, guarantee
+from ._facts import account, charges_of, findings_of, guarantee
 from ._sections import claim
 from ._signature import wrong_signature
 from ._subject import Subject, merged_again, rebuilt
 
-NO_ARCHIVE = "is missing, or is not an archive that holds arrays of a fit only"
 NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
 
 # What two machines may differ in when they merge the same parts: the last digits, and those that
@@ -55,8 +53,8 @@ LONGEST_VERSION = 60
 class Compared:
     """A directory or a report alone, and the evidence that it is compared with.
 
-    The document is empty, and there are no reports, if the report cannot be read. `paid` are the
-    reports of what was charged: of a merged release its parts.
+    The document is empty, and there is no report, if the report cannot be read. `paid` are the
+    reports of what was charged, of a merged release its parts, and `charges` their receipts.
     """
 
     def __init__(
@@ -70,33 +68,29 @@ class Compared:
         self.path, self.whole = path, whole
         self.head, self.signer = head, signer
         self.chains = {one.chain.terms.accountant: one.chain for one in statements}
-        text = _text(path / REPORT if whole else path)
+        self.listed = hashes_in(path) if whole else None
         self.document: Mapping[str, Any] = {}
-        self.reports: tuple[PrivacyReport, ...] = ()
+        self.report: PrivacyReport | None = None
         self.unread: Exception | None = None
+        self.paid: list[PrivacyReport] = []
+        self.charges: list[Receipt] = []
+        self.arrays: dict[str, Any] | None = None
+        self.subject: Subject | None = None
+        text = _text(path / REPORT if whole else path)
         try:
-            self.document, self.reports = read(text)
+            self.document, self.report = read(text)
         except (TypeError, ValueError, RecursionError, ArithmeticError) as error:
             self.unread = error
-        self.paid: list[PrivacyReport] = []
+            return
         with suppress(TypeError, ValueError):  # parts that are made up, which a check says
-            self.paid = [one for report in self.reports for one in paid_by(report)]
-        self.listed = hashes_in(path) if whole else None
-        self.arrays = [
-            read_arrays(path / arrays_file(place)) if whole else None
-            for place in range(len(self.reports))
-        ]
-        self.subjects = [self._subject(place) for place in range(len(self.reports))]
-
-    def _subject(self, place: int) -> Subject | None:
-        """Return a release as its arrays give it; None if these are none that a fit releases."""
-        report, arrays = self.reports[place], self.arrays[place]
-        parts = read_parts(self.path / parts_file(place)) if is_merged(report.details) else ()
-        with suppress(Exception):
-            if arrays is not None:
-                names = np.asarray(arrays.get("feature_names", ())).tolist()
-                return rebuilt(report, arrays, names, parts)
-        return None
+            self.paid, self.charges = paid_by(self.report), charges_of(self.report)
+        self.arrays = read_arrays(path / ARRAYS) if whole else None
+        if self.arrays is None:
+            return
+        parts = read_parts(path / PARTS) if is_merged(self.report.details) else ()
+        with suppress(Exception):  # of arrays that no fit releases
+            names = np.asarray(self.arrays.get("feature_names", ())).tolist()
+            self.subject = rebuilt(self.report, self.arrays, names, parts)
 
 
 def _text(path: Path) -> str:
@@ -113,14 +107,14 @@ def findings(release: Compared) -> list[Finding]:
     found: list[Finding] = []
     try:
         found.extend(_findings(release))
-        if release.reports and not any(one.question == "files" for one in found):
+        if release.report is not None and not any(one.question == "files" for one in found):
             claim(release.document)
     except ImportError:
         raise
     except Exception:  # of values that no release has
         found.append(Finding("files", "schema", "it holds values that cannot be checked"))
     if release.signer is not None:
-        found += [Finding("outside", "signature", one) for one in _wrong_signer(release)]
+        found += _named("outside", "signature", _wrong_signer(release, release.signer))
     return found
 
 
@@ -128,82 +122,96 @@ def _findings(release: Compared) -> Iterator[Finding]:
     if release.unread is not None:
         yield unreadable(release.unread)
     if release.whole:
-        yield from (Finding("files", "files", one) for one in _wrong_files(release))
-    reports = release.reports
-    charged = bool(reports and release.chains)
-    for place, report in enumerate(reports):
-        stated = release.document["fits"][place]["release_id"]
-        chains = list(release.chains.values())
-        for finding in differing(Evidence(report, stated, release.arrays[place], chains)):
-            charged = charged and finding.question != "ledger"
-            yield finding
-    if reports:
-        yield from (Finding("files", "figures", one) for one in _wrong_figures(release))
-    if reports and release.whole:
-        yield from (Finding("files", "files", one) for one in _wrong_numbers(release))
-        yield from (Finding("files", "results", one) for one in _wrong_results(release))
-        yield from (Finding("files", "merge", one) for one in _wrong_merges(release))
+        yield from _named("files", "files", _wrong_files(release))
+    report, chains = release.report, list(release.chains.values())
+    if report is None:
+        return
+    charged, stated = bool(chains), release.document["fit"]["release_id"]
+    for finding in differing(Evidence(report, stated, release.arrays, chains)):
+        charged = charged and finding.question != "ledger"
+        yield finding
+    if report.delta < 1:  # the check of the price says if not
+        wrong = differences("guarantee", release.document["guarantee"], guarantee(report))
+        yield from _named("files", "figures", wrong)
+    if release.whole and release.subject is None:
+        no_archive = f"{ARRAYS} is missing, or is not an archive that holds arrays of a fit only"
+        yield Finding("files", "files", no_archive)
+    if release.subject is not None:
+        yield from _named("files", "files", _wrong_table(release.path, release.subject))
+        stated_results = release.document["results"]
+        yield from _named("files", "results", _wrong_results(stated_results, release.subject))
+        yield from _named("files", "merge", _wrong_merge(release.subject))
     if charged:
-        yield from (Finding("ledger", "totals", one) for one in _wrong_totals(release))
-    if reports and release.head is not None:
-        yield from (Finding("outside", "head", one) for one in _wrong_head(release))
+        yield from _named("ledger", "totals", _wrong_totals(release, report))
+    if release.head is not None:
+        yield from _named("outside", "head", _wrong_head(release))
+
+
+def _named(question: Question, what: str, wrong: Iterable[str]) -> Iterator[Finding]:
+    return (Finding(question, what, says) for says in wrong)
 
 
 # Do the files belong together?
 
 
-def _wrong_figures(release: Compared) -> Iterator[str]:
-    reports = release.reports
-    if len({(report.unit, report.adjacency) for report in reports}) > 1:
-        yield "its releases have different units or neighbours, so their costs cannot be added"
-    elif all(report.delta < 1 for report in reports):  # the check of the price says if not
-        yield from differences("guarantee", release.document["guarantee"], guarantee(reports))
+def _wrong_files(release: Compared) -> Iterator[str]:
+    """Yield which files are missing, changed, or no part of the release."""
+    path, listed, report = release.path, release.listed, release.report
+    if listed is None:
+        yield NO_SUMS
+        return
+    expected = {*listed} & {*FILES}
+    if report is not None:
+        expected = {ARRAYS, REPORT, PAGE}
+        expected |= {TABLE} if any(one.name == "components" for one in report.released) else set()
+        expected |= {PARTS} if is_merged(report.details) else set()
+    for name in sorted({*listed, *expected}):
+        if name not in expected:
+            yield f"{SUMS} lists {name}, which is not part of this release"
+        elif not (path / name).is_file():
+            yield f"{name} is missing"
+        elif name not in listed:
+            yield f"{SUMS} does not list {name}"
+        elif hash_of_file(path / name) != listed[name]:
+            yield f"{name} was changed"
+    known = {*listed, *expected, SUMS, SIGNATURE}
+    for one in sorted(path.iterdir()):
+        if one.name not in known:
+            yield f"{one.name} is not part of the release: remove it before you publish this folder"
 
 
-def _wrong_numbers(release: Compared) -> Iterator[str]:
-    """Yield which archives and tables do not hold the numbers of the report."""
-    for place, subject in enumerate(release.subjects):
-        name, tabled = arrays_file(place), table_file(place)
-        if subject is None:
-            yield f"{name} {NO_ARCHIVE}"
-        elif "components" in subject.arrays:
-            try:
-                expected = table(subject)
-                same = read_file(release.path / tabled, len(expected)) == expected
-            except (OSError, KeyError, TypeError, ValueError, IndexError):
-                same = False
-            if not same:
-                yield f"{tabled} does not hold exactly the names and numbers of {name}"
+def _wrong_table(path: Path, subject: Subject) -> Iterator[str]:
+    if "components" in subject.arrays:
+        same = False
+        with suppress(OSError, KeyError, TypeError, ValueError, IndexError):
+            expected = table(subject)
+            same = read_file(path / TABLE, len(expected)) == expected
+        if not same:
+            yield f"{TABLE} does not hold exactly the names and numbers of {ARRAYS}"
 
 
-def _wrong_results(release: Compared) -> Iterator[str]:
+def _wrong_results(stated: Any, subject: Subject) -> Iterator[str]:
     """Yield what of the results is not what the arrays give."""
-    for place, subject in enumerate(release.subjects):
-        if subject is None:
-            continue
-        stated = release.document["fits"][place]["results"]
-        try:
-            computed = findings_of(subject)
-        except Exception:  # of arrays that no fit releases
-            yield f"they cannot be computed from {arrays_file(place)}"
-            continue
-        yield from differences("results", stated, computed, 0.0)
+    try:
+        computed = findings_of(subject)
+    except Exception:  # of arrays that no fit releases
+        yield f"they cannot be computed from {ARRAYS}"
+        return
+    yield from differences("results", stated, computed, 0.0)
 
 
-def _wrong_merges(release: Compared) -> Iterator[str]:
-    """Yield what of merged releases their parts do not give.
+def _wrong_merge(subject: Subject) -> Iterator[str]:
+    """Yield what of a merged release its parts do not give.
 
     No ledger has a merged release, because nothing is charged for it. So it is computed again.
     """
-    for place, subject in enumerate(release.subjects):
-        if subject is None or not is_merged(subject.report.details):
-            continue
-        name = parts_file(place)
-        try:
-            wrong = list(_wrong_parts(subject)) or list(_wrong_merge(subject))
-        except Exception:  # of parts that are made up
-            wrong = ["they cannot be merged"]
-        yield from (f"the parts in {name}: {one}" for one in wrong)
+    if not is_merged(subject.report.details):
+        return
+    try:
+        wrong = list(_wrong_parts(subject)) or list(_not_merged(subject))
+    except Exception:  # of parts that are made up
+        wrong = ["they cannot be merged"]
+    yield from (f"the parts in {PARTS}: {one}" for one in wrong)
 
 
 def _wrong_parts(subject: Subject) -> Iterator[str]:
@@ -218,7 +226,7 @@ def _wrong_parts(subject: Subject) -> Iterator[str]:
         yield "there are more than the report lists"
 
 
-def _wrong_merge(subject: Subject) -> Iterator[str]:
+def _not_merged(subject: Subject) -> Iterator[str]:
     again = merged_again(subject)
     stated, computed = (_described(one.report) for one in (subject, again))
     yield from differences("merge", stated, computed)
@@ -242,41 +250,15 @@ def _described(report: PrivacyReport) -> dict[str, Any]:
     return {**core, "released": released, "software": software}
 
 
-def _wrong_files(release: Compared) -> Iterator[str]:
-    """Yield which files are missing, changed, or no part of the release."""
-    path, listed = release.path, release.listed
-    if listed is None:
-        yield NO_SUMS
-        return
-    expected = {REPORT, PAGE} if release.reports else {*listed} & {*FILES}
-    for place, report in enumerate(release.reports):
-        tabled = any(one.name == "components" for one in report.released)
-        expected |= {arrays_file(place), *[table_file(place)] * tabled}
-        expected |= {parts_file(place)} if is_merged(report.details) else set()
-    for name in sorted({*listed, *expected}):
-        if name not in expected:
-            yield f"{SUMS} lists {name}, which is not part of this release"
-        elif not (path / name).is_file():
-            yield f"{name} is missing"
-        elif name not in listed:
-            yield f"{SUMS} does not list {name}"
-        elif hash_of_file(path / name) != listed[name]:
-            yield f"{name} was changed"
-    known = {*listed, *expected, SUMS, SIGNATURE}
-    for one in sorted(path.iterdir()):
-        if one.name not in known:
-            yield f"{one.name} is not part of the release: remove it before you publish this folder"
-
-
 # Does the ledger agree?
 
 
-def _wrong_totals(release: Compared) -> Iterator[str]:
+def _wrong_totals(release: Compared, report: PrivacyReport) -> Iterator[str]:
     """Yield what the stated totals of one of the ledgers are not."""
     stated = release.document["ledger"]
-    paying = {account for one in release.paid for account in accounts_charged(one)}
+    paying = {one.accountant for one in release.charges}
     if stated is None:
-        if len(paying) == 1 and not any(is_merged(one.details) for one in release.reports):
+        if len(paying) == 1 and not is_merged(report.details):
             yield (
                 "it does not state the totals of the ledger; ask the person who holds the ledger "
                 "to write the report again"
@@ -290,19 +272,13 @@ def _wrong_totals(release: Compared) -> Iterator[str]:
     if not last <= rows <= len(chain.rows):
         yield f"its totals are those of row {rows} of the ledger, but its release is in row {last}"
         return
-    computed = account(Statement(chain.until(rows)), release.reports)
-    yield from differences("ledger", stated, computed)
+    yield from differences("ledger", stated, account(Statement(chain.until(rows)), report))
 
 
 def _last_row(release: Compared, chain: Chain) -> int:
-    """Return the last row of a ledger that records one of these releases or their parts."""
-    charges = {
-        receipt.row
-        for one in release.paid
-        for receipt in all_receipts(one.details, one.receipts)
-        if receipt.accountant == chain.terms.accountant
-    }
-    return max((row.row for row in chain.releases if row.charge in charges), default=0)
+    """Return the last row of a ledger that records this release or its parts."""
+    ours = {one.row for one in release.charges if one.accountant == chain.terms.accountant}
+    return max((row.row for row in chain.releases if row.charge in ours), default=0)
 
 
 # Does someone outside vouch?
@@ -322,9 +298,8 @@ def _wrong_head(release: Compared) -> Iterator[str]:
     yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
 
 
-def _wrong_signer(release: Compared) -> Iterator[str]:
-    assert release.signer is not None
+def _wrong_signer(release: Compared, signer: Path) -> Iterator[str]:
     wrong = NO_SUMS
     if release.listed is not None:
-        wrong = wrong_signature(sums(release.listed), release.path, release.signer)
+        wrong = wrong_signature(sums(release.listed), release.path, signer)
     yield from filter(None, [wrong])

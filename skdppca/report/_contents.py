@@ -26,6 +26,8 @@ from ._subject import Subject
 # Writes a file that is open for it.
 Write = Callable[[BinaryIO], object]
 
+# The files of a release: tables and arrays, the report that they belong to, and its page.
+ARRAYS, TABLE, PARTS = "components.npz", "components.csv", "parts.npz"
 REPORT, PAGE = "report.json", "report.html"
 
 # The hashes of all other files, as `sha256sum -c` reads them, and their signature.
@@ -33,20 +35,8 @@ SUMS = "SHA256SUMS"
 SIGNATURE = f"{SUMS}.sig"
 LINE = re.compile("([0-9a-f]{64})  ([a-z0-9.]+)")
 
-# Releases in one report, at most.
-MOST = 9
-
-_NUMBERS = ("", *map(str, range(2, MOST + 1)))
-
 # All names that a release may have beside its hashes.
-FILES = (
-    *(f"components{number}.npz" for number in _NUMBERS),
-    *(f"components{number}.csv" for number in _NUMBERS),
-    *(f"parts{number}.npz" for number in _NUMBERS),
-    REPORT,
-    PAGE,
-    SIGNATURE,
-)
+FILES = (ARRAYS, TABLE, PARTS, REPORT, PAGE, SIGNATURE)
 
 # Most bytes of one archive: all components of 16 000 features. And of the hashes.
 MOST_BYTES = 2**31
@@ -67,43 +57,26 @@ HEADERS = {
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def arrays_file(place: int) -> str:
-    """Return the name of the archive of the release at this place of a report."""
-    return f"components{_NUMBERS[place]}.npz"
-
-
-def table_file(place: int) -> str:
-    """Return the name of its table, if it has components."""
-    return f"components{_NUMBERS[place]}.csv"
-
-
-def parts_file(place: int) -> str:
-    """Return the name of the archive of its parts' arrays, if it was merged."""
-    return f"parts{_NUMBERS[place]}.npz"
-
-
-def files(subjects: Sequence[Subject], texts: Mapping[str, Callable[[], str]]) -> dict[str, Write]:
+def files(subject: Subject, report: Callable[[], str], page: Callable[[], str]) -> dict[str, Write]:
     """Return what writes each file of a release, by the file's name, the most important first.
 
     Parameters
     ----------
-    subjects : sequence of Subject
-        Whose arrays and tables come first.
-    texts : dict of str to callable
-        What returns each of the other files, which may fail without harm to the first.
+    subject : Subject
+        Whose arrays and table come first.
+    report, page : callable
+        Return the text of the other files, and may fail without harm to the first.
     """
-    found: dict[str, Write] = {}
-    for place, one in enumerate(subjects):
-        found[arrays_file(place)] = lambda file, one=one: _write_arrays(one, file)  # type: ignore[misc]
-    for place, one in enumerate(subjects):
-        if "components" in one.arrays:
-            found[table_file(place)] = lambda file, one=one: file.write(table(one))  # type: ignore[misc]
-    for place, one in enumerate(subjects):
-        if one.parts:
-            found[parts_file(place)] = lambda file, one=one: _write_parts(one, file)  # type: ignore[misc]
-    for name, text in texts.items():
-        found[name] = lambda file, text=text: file.write(text().encode())  # type: ignore[misc]
-    return found
+    found: dict[str, Write] = {ARRAYS: lambda file: _write_arrays(subject, file)}
+    if "components" in subject.arrays:
+        found[TABLE] = lambda file: file.write(table(subject))
+    if subject.parts:
+        found[PARTS] = lambda file: _write_parts(subject, file)
+    texts: dict[str, Write] = {
+        REPORT: lambda file: file.write(report().encode()),
+        PAGE: lambda file: file.write(page().encode()),
+    }
+    return found | texts
 
 
 def as_json(document: Mapping[str, Any]) -> str:

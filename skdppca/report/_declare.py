@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-from ._contents import PAGE, REPORT, as_json, files
+from ._contents import as_json, files
 from ._context import Context, check_words
 from ._directory import write_all
-from ._release import check_libraries, rendered
+from ._release import rendered
+from ._sections import templates
 from ._verify import agreeing
 
 
@@ -71,7 +72,7 @@ def declare(
     (True, 'Clinic of Anytown')
     """
     source, target = Path(directory), Path(out)
-    check_libraries()
+    templates()
     check_words(title, context)
     if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
         raise ValueError(f"{target} lies in {source}, which stays as it is; choose another place")
@@ -87,8 +88,9 @@ def declare(
             "not state"
         )
     document = earlier | stated
-    texts = {REPORT: lambda: as_json(document), PAGE: lambda: rendered(found.subjects, document)}
-    return write_all(target, files(found.subjects, texts), force)
+    subject = found.subject
+    contents = files(subject, lambda: as_json(document), lambda: rendered(subject, document))
+    return write_all(target, contents, force)
 
 
 def _joined(

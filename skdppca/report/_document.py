@@ -9,16 +9,13 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, json
 
 from ..plotting._pipeline_steps import UnreleasedStep
-from ..privacy import PrivacyReport, Statement
-from ._contents import MOST, archived, as_json
+from ..privacy import PrivacyReport, ReleaseRow, Statement
+from ._contents import archived, as_json
 from ._context import LONGEST_TITLE, Context
 from ._facts import account, findings_of, guarantee
 from ._subject import Subject
 
 SCHEMA = "skdppca-report/1"
-
-# The core of a fit's own report.
-OWN = ("schema", "core", "release_id", "releases")
 
 Adjacency = Literal["add-remove", "replace-one"]
 Count = Annotated[int, Meta(ge=0)]
@@ -44,7 +41,7 @@ class StatedAttack(StatedPart):
 
 
 class StatedGuarantee(StatedPart):
-    """The strength of the guarantee of all releases in this document together."""
+    """The strength of the guarantee."""
 
     private: bool
     not_private: list[str]
@@ -90,28 +87,17 @@ class StatedResults(StatedPart):
     components: list[StatedComponent]
 
 
-class StatedRow(StatedPart):
-    """The ledger's row that names the release."""
-
-    kind: Literal["release"]
-    row: Count
-    head: Digest
-    accountant: Identity
-    charge: Count
-    release: Digest
-
-
 class StatedFit(StatedPart):
-    """One release: the report of the fit, which `release_id` is the hash of, and what it found.
+    """The report of the fit, which `release_id` is the hash of.
 
-    `core` is hashed as canonical JSON: sorted keys, ASCII, no spaces.
+    `core` is hashed as canonical JSON: sorted keys, ASCII, no spaces. Each row of `releases` is one
+    of a ledger, which names the release.
     """
 
     schema: str
     core: dict[str, Any]
     release_id: Digest
-    releases: list[StatedRow]
-    results: StatedResults | None
+    releases: list[ReleaseRow]
 
 
 class StatedCharge(StatedPart):
@@ -143,7 +129,7 @@ class StatedLedger(StatedPart):
 
 
 class ReportDocument(StatedPart):
-    """The report of one or several private releases. Infinity is the text "inf".
+    """The report of one private release. Infinity is the text "inf".
 
     `context` is declared, and not checked. `image_shape` is that of a row that is an image.
     """
@@ -151,7 +137,8 @@ class ReportDocument(StatedPart):
     schema: Literal["skdppca-report/1"]
     title: Annotated[str, Meta(min_length=1, max_length=LONGEST_TITLE)]
     guarantee: StatedGuarantee
-    fits: Annotated[list[StatedFit], Meta(min_length=1, max_length=MOST)]
+    fit: StatedFit
+    results: StatedResults | None
     ledger: StatedLedger | None
     context: Context
     steps: list[UnreleasedStep]
@@ -159,7 +146,7 @@ class ReportDocument(StatedPart):
 
 
 def assemble(
-    subjects: Sequence[Subject],
+    subject: Subject,
     *,
     title: str,
     context: Context,
@@ -167,16 +154,14 @@ def assemble(
     steps: Sequence[UnreleasedStep] = (),
     image_shape: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Return the document of these releases, as JSON-able values."""
-    reports = [subject.report for subject in subjects]
+    """Return the document of a release, as JSON-able values."""
     document = {
         "schema": SCHEMA,
         "title": title,
-        "guarantee": guarantee(reports),
-        "fits": [
-            subject.report.to_dict() | {"results": findings_of(subject)} for subject in subjects
-        ],
-        "ledger": None if statement is None else account(statement, reports),
+        "guarantee": guarantee(subject.report),
+        "fit": subject.report.to_dict(),
+        "results": findings_of(subject),
+        "ledger": None if statement is None else account(statement, subject.report),
         "context": context.to_dict(),
         "steps": [asdict(step) for step in steps],
         "image_shape": None if image_shape is None else list(map(int, image_shape)),
@@ -190,8 +175,8 @@ def parsed(text: str) -> dict[str, Any]:
     return found
 
 
-def read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...]]:
-    """Return the document that a text holds, and the reports of its fits.
+def read(text: str) -> tuple[dict[str, Any], PrivacyReport]:
+    """Return the document that a text holds, and the report of its fit.
 
     Raises
     ------
@@ -199,19 +184,15 @@ def read(text: str) -> tuple[dict[str, Any], tuple[PrivacyReport, ...]]:
         If skdppca does not write it so.
     """
     document = parsed(text)
-    reports = tuple(reports_of(document))
-    for report in reports:
-        archived(report.released, report.feature_names)
+    report = report_of(document)
+    archived(report.released, report.feature_names)
     # the core is a mapping of any order, and whether its hash agrees is checked later
-    fits = [
-        report.to_dict() | {name: fit[name] for name in ("release_id", "results")}
-        for report, fit in zip(reports, document["fits"], strict=True)
-    ]
-    if text != as_json(document | {"fits": fits}):
+    fit = report.to_dict() | {"release_id": document["fit"]["release_id"]}
+    if text != as_json(document | {"fit": fit}):
         raise ValueError("spaces, order, the form of numbers, or a key that is there twice")
-    return document, reports
+    return document, report
 
 
-def reports_of(document: Mapping[str, Any]) -> list[PrivacyReport]:
-    """Return the fits' own reports in a document; refuse what they cannot have written."""
-    return [PrivacyReport.from_dict({name: fit[name] for name in OWN}) for fit in document["fits"]]
+def report_of(document: Mapping[str, Any]) -> PrivacyReport:
+    """Return the fit's own report in a document; refuse what no fit can have written."""
+    return PrivacyReport.from_dict(document["fit"])

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._text import digits, shown
+from ..privacy import PrivacyReport
 from ..privacy.fit_report import drifts, no_scales
-from ._document import reports_of
+from ._document import report_of
 
 # The first section of a report.
 FIRST = "Decision box"
@@ -37,7 +38,7 @@ NO_BRACKETS = "This fit cannot say how precise each loading is. Read the large o
 WITHIN = 2.12
 
 
-class FitFindings(NamedTuple):
+class Found(NamedTuple):
     """The components of a fit: sentences about a table, its cells, and what its marks mean.
 
     Parameters
@@ -59,55 +60,40 @@ class FitFindings(NamedTuple):
     notes: list[str]
 
 
-def found(document: Mapping[str, Any]) -> list[FitFindings]:
-    """Return the components of every fit of a report that has some.
+def found(document: Mapping[str, Any]) -> Found | None:
+    """Return the components of a release; None if it has none.
 
     Parameters
     ----------
     document : dict
         What a report holds, as JSON-able values.
     """
-    fits = shown(document["fits"])
-    findings = []
-    for fit, report in zip(fits, reports_of(document), strict=True):
-        if fit["results"] is None:
-            continue
-        method = f"{fit['core']['method']}: " if len(fits) > 1 else ""
-        warnings = [*no_scales(report), *(f"{line}." for line in drifts(report))]
-        columns = _columns(fit["results"]["components"][:MOST_LINES])
-        findings.append(
-            FitFindings(
-                [f"{method}{warning}" for warning in warnings],
-                f"{method}{headline(fit)}",
-                list(columns),
-                list(zip(*columns.values(), strict=True)),
-                [i for i, head in enumerate(columns) if head in WORDS],
-                list(_notes(fit)),
-            )
-        )
-    return findings
+    document = shown(document)
+    results, report = document["results"], report_of(document)
+    if results is None:
+        return None
+    columns = _columns(results["components"][:MOST_LINES])
+    return Found(
+        [*no_scales(report), *(f"{line}." for line in drifts(report))],
+        headline(results, report),
+        list(columns),
+        list(zip(*columns.values(), strict=True)),
+        [i for i, head in enumerate(columns) if head in WORDS],
+        list(_notes(results, report)),
+    )
 
 
-def headline(fit: Mapping[str, Any]) -> str:
-    """How many components there are, of how many features and records.
-
-    Parameters
-    ----------
-    fit : dict
-        One of a report's fits.
-    """
-    core, results = fit["core"], fit["results"]
-    k, n, unit = results["n_components"], results["n_records"], core["guarantee"]["unit"]
+def headline(results: Mapping[str, Any], report: PrivacyReport) -> str:
+    """Say how many components there are, of how many features and records."""
+    k, n, unit = results["n_components"], results["n_records"], report.unit
     text = f"{k} component{'s' if k > 1 else ''} of {results['n_features']} features"
     if n is None:
         return f"{text}."
-    scales = [
-        float(one["noise_sd"]) for one in core["spendings"] if one["name"] == "number of records"
-    ]
+    scales = [one.noise_sd for one in report.spendings if one.name == "number of records"]
     records = "records" if unit == "row" else f"records, each one {unit}"
     if not results["n_records_is_noisy"]:
         return f"{text}, from {digits.count(float(n))} {records}."
-    give = WITHIN * max(scales, default=0.0) * _of_fits(core["details"])
+    give = WITHIN * max(scales, default=0.0) * _of_fits(report.details)
     range_ = f" (95 %: give or take {digits.up(give, 2)})" if scales else ""
     return f"{text}, from about {digits.count(float(n))} {records}{range_}."
 
@@ -137,19 +123,18 @@ def _columns(components: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     return {head: cells for head, cells in columns.items() if any(cells)}
 
 
-def _notes(fit: Mapping[str, Any]) -> Iterator[str]:
-    results, epsilon = fit["results"], float(fit["core"]["guarantee"]["epsilon"])
-    told = results["components"][:MOST_LINES]
-    if any(_range(one) for one in told):
-        yield CLIPPED if "clipped_variances" in fit["core"]["details"] else RANGES
-    if any(text.startswith("(") for one in told for text in _loadings(one)):
-        yield BRACKETS
-    if math.isfinite(epsilon) and any(
-        entry["noise"] is None and not _is_lost(one) for one in told for entry in one["largest"]
-    ):
-        yield NO_BRACKETS
-    if results["n_components"] > len(told):
-        yield beyond(results["n_components"] - len(told))
+def _notes(results: Mapping[str, Any], report: PrivacyReport) -> Iterator[str]:
+    listed = results["components"][:MOST_LINES]
+    if math.isfinite(report.epsilon):
+        if any(map(_range, listed)):
+            yield CLIPPED if "clipped_variances" in report.details else RANGES
+        if any(text.startswith("(") for one in listed for text in _loadings(one)):
+            yield BRACKETS
+        entries = [entry for one in listed if not _is_lost(one) for entry in one["largest"]]
+        if any(entry["noise"] is None for entry in entries):
+            yield NO_BRACKETS
+    if results["n_components"] > len(listed):
+        yield beyond(results["n_components"] - len(listed))
 
 
 def beyond(number: int) -> str:

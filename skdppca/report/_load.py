@@ -22,7 +22,7 @@ def load(directory: str | PathLike[str]) -> Any:
     Parameters
     ----------
     directory : str or path-like
-        What `ReleaseReport.write` or ``skdppca fit --out`` wrote, with one PCA in it.
+        What `ReleaseReport.write` or ``skdppca fit --out`` wrote, with a PCA in it.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def load(directory: str | PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If the files do not agree, or hold no PCA, several, or one that a search chose.
+        If the files do not agree, or hold no PCA, or one that a search chose.
     OSError
         If there is no release.
     ImportError
@@ -64,18 +64,12 @@ def load(directory: str | PathLike[str]) -> Any:
 
 
 def opened(path: Path) -> tuple[Subject, Mapping[str, Any]]:
-    """Return the only PCA in a directory, read-only, and its report's document."""
+    """Return the PCA in a directory, read-only, and its report's document.
+
+    Its names are as the fit had them. What is no fit of one PCA is refused.
+    """
     found = agreeing(path)
-    if len(found.reports) > 1:
-        raise ValueError(
-            f"{path} holds {len(found.reports)} releases; write the one that you need to a "
-            "directory of its own"
-        )
-    return _frozen(found.subjects[0], path), found.document
-
-
-def _frozen(subject: Subject, path: Path) -> Subject:
-    """With names as the fit had them; refuse what is no fit of one PCA."""
+    subject = found.subject
     fitted, report = subject.fitted, subject.report
     if fitted is None:
         raise ValueError(f"{path} releases no components; give the release of a PCA")
@@ -87,4 +81,4 @@ def _frozen(subject: Subject, path: Path) -> Subject:
     if report.feature_names is not None:
         fitted.feature_names_in_ = np.array(report.feature_names, dtype=object)
     read_only(fitted)
-    return subject
+    return subject, found.document

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import tempfile
-import webbrowser
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -15,17 +14,17 @@ from .._text import printable
 from .._text.digits import up
 from ..exceptions import LedgerError, SealedAccountantError
 from ..plotting._pipeline_steps import other_steps, private_steps
-from ..privacy import BaseAccountant, Statement
+from ..privacy import BaseAccountant, PrivacyReport, Statement
 from ..privacy.installing import how_to_install
 from ..privacy.parts import parts_of
-from ._contents import MOST, PAGE, REPORT, Write, archived, as_json, files
+from ._contents import Write, archived, as_json, files
 from ._context import Context, check_words
 from ._directory import write_all
 from ._document import assemble
 from ._pictures import Picture, draw
 from ._results import results
-from ._sections import page, snippet, status_of, templates
-from ._subject import Subject, subjects_of
+from ._sections import page, status_of, templates
+from ._subject import Subject, subject_of
 from ._verify import agreeing
 
 # In the class below, `dict` is a method.
@@ -33,7 +32,7 @@ Document = dict[str, Any]
 
 
 class ReleaseReport:
-    """What was released, how strongly it is protected, and how anyone can check that.
+    """One release: its results, how strongly it is protected, and how anyone can check that.
 
     It is written for someone who must decide whether to publish a release. It holds public facts,
     released values and declared words, so it is as private as the release. ``print`` shows the
@@ -42,11 +41,11 @@ class ReleaseReport:
 
     Parameters
     ----------
-    releases : fitted estimator, Pipeline, ProjectionMap, or list of these
-        What is to be published together. Their costs are added up. A step of a Pipeline that was
-        fitted before the private one makes the figures wrong, and the box says so.
+    release : fitted estimator, Pipeline or ProjectionMap
+        What is to be published. A step of a Pipeline that was fitted before the private one makes
+        the figures wrong, and the box says so.
     title : str, optional
-        Of the page. By default what was fitted.
+        Of the page. By default the method and the number of components.
     context : Context, optional
         What the curator declares. Whatever is missing is printed as "Not stated".
     ledger : PrivacyLedger or PrivacyAccountant, optional
@@ -96,7 +95,7 @@ class ReleaseReport:
 
     def __init__(
         self,
-        releases: Any,
+        release: Any,
         *,
         title: str | None = None,
         context: Context | None = None,
@@ -106,16 +105,14 @@ class ReleaseReport:
         pictures: bool = True,
     ) -> None:
         check_words(title, context)
-        self._subjects = subjects_of(releases, feature_names)
-        self._steps = other_steps(releases)
-        if len(self._subjects) > MOST:
-            raise ValueError(
-                f"{len(self._subjects)} releases do not fit on one page; give at most {MOST}"
-            )
-        self._title = _title(self._subjects) if title is None else title.strip()
-        self._context = context or Context()
-        self._image_shape = image_shape
-        account = _accountant(self._subjects, releases) if ledger is None else ledger
+        self._subject = subject_of(release, feature_names)
+        self._declared: Document = {
+            "title": _title(self._subject) if title is None else title.strip(),
+            "context": context or Context(),
+            "steps": other_steps(release),
+            "image_shape": image_shape,
+        }
+        account = _accountant(release, self._subject.report) if ledger is None else ledger
         self._statement = _statement(account)
         self._failure: Exception | None = None
         self.no_pictures = "" if pictures else "they were not asked for"
@@ -148,23 +145,6 @@ class ReleaseReport:
         """
         return page(self._document, self._pictures)
 
-    def html_snippet(self) -> str:
-        """Return the decision box and the pictures, to stand in another page.
-
-        Returns
-        -------
-        str
-        """
-        return snippet(self._document, self._pictures)
-
-    def open(self) -> None:
-        """Show the page in the web browser, from a temporary file."""
-        with tempfile.NamedTemporaryFile(
-            "w", suffix=".html", delete=False, encoding="utf-8"
-        ) as file:
-            file.write(self.html())
-        webbrowser.open(Path(file.name).as_uri())
-
     def write(self, directory: str | PathLike[str], *, force: bool = False) -> list[str]:
         """Write the release and its report: all files, or none.
 
@@ -189,22 +169,22 @@ class ReleaseReport:
         ImportError
             Without jinja2 (the extra ``report``); nothing is written then.
         """
-        check_libraries()
+        templates()
         return write_all(Path(directory), self._files(), force)
 
     def _files(self) -> Mapping[str, Write]:
         """Return what writes each file, by its name; refuse arrays that nobody could verify."""
-        for one in self._subjects:
-            archived(one.report.released, one.names)
-            archived([each for part in parts_of(one.report) for each in part.report.released])
-        return files(self._subjects, {REPORT: self.json, PAGE: self.html})
+        one = self._subject
+        archived(one.report.released, one.names)
+        archived([each for part in parts_of(one.report) for each in part.report.released])
+        return files(one, self.json, self.html)
 
     @cached_property
     def _pictures(self) -> list[Picture]:
         if self.no_pictures:
             return []
         try:
-            return _drawn(self._subjects, self._document)
+            return _drawn(self._subject, self._document)
         except ImportError:
             self.no_pictures = f"they need matplotlib; {how_to_install('report')}"
         except Exception as error:  # the words are worth more than a picture
@@ -220,38 +200,20 @@ class ReleaseReport:
 
     @cached_property
     def _document(self) -> Document:
-        return assemble(
-            self._subjects,
-            title=self._title,
-            context=self._context,
-            statement=self._statement,
-            steps=self._steps,
-            image_shape=self._image_shape,
-        )
+        return assemble(self._subject, statement=self._statement, **self._declared)
 
     def _repr_html_(self) -> str:
-        return self.html_snippet()
+        return page(self._document, self._pictures, "snippet.html")
 
     def __str__(self) -> str:
         """What was found, then the guarantee and the budget: the lines of ``skdppca report``."""
         return "\n".join(results(self._document, shell=False))
 
     def __repr__(self) -> str:
-        facts, what = self._document["guarantee"], "NOT PRIVATE"
-        if facts["private"]:
-            what = f"epsilon={up(facts['epsilon'], 4)}, delta={facts['delta']:g}"
-        methods = ", ".join(one.report.method for one in self._subjects)
-        return printable(f"<ReleaseReport of {methods}: {what}>")
-
-
-def check_libraries() -> None:
-    """Refuse to write a release here, if what writes its page is missing.
-
-    Raises
-    ------
-    ImportError
-    """
-    templates()
+        report, what = self._subject.report, "NOT PRIVATE"
+        if report.private:
+            what = f"epsilon={up(report.epsilon, 4)}, delta={report.delta:g}"
+        return printable(f"<ReleaseReport of {report.method}: {what}>")
 
 
 def render(directory: str | PathLike[str]) -> str:
@@ -291,36 +253,34 @@ def render(directory: str | PathLike[str]) -> str:
     True
     """
     found = agreeing(Path(directory))
-    return rendered(found.subjects, found.document)
+    return rendered(found.subject, found.document)
 
 
-def rendered(subjects: Sequence[Subject], document: Mapping[str, Any]) -> str:
+def rendered(subject: Subject, document: Mapping[str, Any]) -> str:
     """Return the page of a document, with pictures if they can be drawn here."""
-    try:
-        pictures = _drawn(subjects, document)
-    except Exception:  # without matplotlib, or of numbers that it cannot draw
-        pictures = []
+    pictures: list[Picture] = []
+    with suppress(Exception):  # without matplotlib, or of numbers that it cannot draw
+        pictures = _drawn(subject, document)
     return page(document, pictures)
 
 
-def _drawn(subjects: Sequence[Subject], document: Mapping[str, Any]) -> list[Picture]:
-    return draw(subjects, document["image_shape"], status_of(document) != "not-as-stated")
+def _drawn(subject: Subject, document: Mapping[str, Any]) -> list[Picture]:
+    return draw(subject, document["image_shape"], status_of(document) != "not-as-stated")
 
 
-def _title(subjects: Sequence[Subject]) -> str:
-    first = subjects[0]
-    if "components" not in first.arrays:
-        return f"{first.report.method}: a private release"
-    count, width = len(first.arrays["components"]), len(first.names)
+def _title(subject: Subject) -> str:
+    method = subject.report.method
+    if "components" not in subject.arrays:
+        return f"{method}: a private release"
+    count = len(subject.arrays["components"])
     several = "s" if count > 1 else ""
-    return f"{first.report.method}: {count} component{several} of {width} features"
+    return f"{method}: {count} component{several} of {len(subject.names)} features"
 
 
-def _accountant(subjects: Sequence[Subject], releases: Any) -> BaseAccountant | None:
-    """The accountant that all of them were charged to, if one of them knows it."""
-    ids = {receipt.accountant for one in subjects for receipt in one.report.receipts}
-    given = list(releases) if isinstance(releases, list | tuple) else [releases]
-    for one in [*given, *(step for whole in given for step in private_steps(whole))]:
+def _accountant(release: Any, report: PrivacyReport) -> BaseAccountant | None:
+    """Return the accountant that a release was charged to, if it knows it."""
+    ids = {receipt.accountant for receipt in report.receipts}
+    for one in (release, *private_steps(release)):
         accountant = getattr(one, "accountant", None)
         if isinstance(accountant, BaseAccountant) and {accountant.id} == ids:
             return accountant

@@ -13,7 +13,7 @@ from ..decomposition.fit_warnings import enough_records
 from ..privacy import PrivacyReport
 from ..privacy.fit_report import drifts
 from ..privacy.parts import is_merged
-from ._document import reports_of
+from ._document import report_of
 from ._found import found
 from ._sections import DIGITS, budget, claim, sentence, status_of, words
 
@@ -39,27 +39,24 @@ def results(
     shell : bool
         Whether to write the parameters of a fit as the options of a command, and not as in Python.
     """
-    reports = reports_of(document)
-    guarantee = _guarantee(document, reports)
-    account, private = "the ledger" if shell else "accountant", document["guarantee"]["private"]
-    left = [f"Budget: {line}" for line in budget(document, account, ledger) if private]
+    report, status = report_of(document), status_of(document)
+    guarantee = _guarantee(document, report)
+    account = "the ledger" if shell else "accountant"
+    left = [f"Budget: {budget(document, account, ledger)}"] * report.private
     table: list[str] = []
     notes: list[str] = []
-    for one in found(document):
-        table += [*one.warnings, one.headline, "", *aligned([one.heads, *one.rows]), ""]
-        notes += one.notes
-    for report, fit in zip(reports, document["fits"], strict=True):
-        notes += lost(report, fit["results"], shell)
-        remarks = [one for one in report.remarks(technical=False) if one not in drifts(report)]
-        notes += map(sentence, remarks)
+    if one := found(document):
+        table = [*one.warnings, one.headline, "", *aligned([one.heads, *one.rows]), ""]
+        notes = one.notes
+    notes += lost(report, document["results"], shell)
+    remarks = [one for one in report.remarks(technical=False) if one not in drifts(report)]
+    notes += map(sentence, remarks)
     # what does not hold as it stands is said first
-    if status_of(document) in ("not-private", "not-as-stated"):
+    if status in ("not-private", "not-as-stated"):
         lines = [*guarantee, *[""] * bool(table), *table, *notes, *left]
     else:
         lines = [*table, *guarantee, *left, *[""] * bool(notes), *notes]
-    for report in reports if details else ():
-        lines += ["", _named(report, ledger)]
-    return lines
+    return [*lines, "", _named(report, ledger)] if details else lines
 
 
 def advice(document: Mapping[str, Any]) -> list[str]:
@@ -104,31 +101,23 @@ def lost(
     ]
 
 
-def _guarantee(document: Mapping[str, Any], reports: list[PrivacyReport]) -> list[str]:
+def _guarantee(document: Mapping[str, Any], report: PrivacyReport) -> list[str]:
     """The guarantee in a line; or why there is none."""
-    status, facts = status_of(document), document["guarantee"]
+    status, unit = status_of(document), report.unit
     if status == "not-as-stated":
         return list(map(printable, claim(document)))
     if status == "not-private":
-        return [report.guarantee() for report in reports if not report.private]
-    unit, epsilon = facts["unit"], up(float(facts["epsilon"]), 4)
+        return [report.guarantee()]
     whom = f"every {unit}" if is_one(unit) else protected_together(unit).replace("one ", "every ")
-    conditions = ["nothing was fitted on these data before", *_declared(reports)]
+    conditions = ["nothing was fitted on these data before"]
+    if is_merged(report.details) and report.parameters["disjoint"]:
+        conditions.append("nobody has records in two of the merged releases")
+    if report.in_all() is not None:
+        conditions.append("different accounts are of different people")
     return [
-        f"Guarantee: epsilon {epsilon} at delta {up(float(facts['delta']))} for {whom}, under "
-        f"{facts['adjacency']}. It holds if {', and if '.join(conditions)}."
+        f"Guarantee: epsilon {up(report.epsilon, 4)} at delta {up(report.delta)} for {whom}, under "
+        f"{report.adjacency}. It holds if {', and if '.join(conditions)}."
     ]
-
-
-def _declared(reports: list[PrivacyReport]) -> list[str]:
-    """What was declared about people and nothing checks, without which the guarantee is weaker."""
-    found = []
-    for report in reports:
-        if is_merged(report.details) and report.parameters["disjoint"]:
-            found.append("nobody has records in two of the merged releases")
-        if report.in_all() is not None:
-            found.append("different accounts are of different people")
-    return found
 
 
 def _named(report: PrivacyReport, ledger: str) -> str:

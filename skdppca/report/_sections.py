@@ -17,7 +17,7 @@ from ..privacy.gdp import float_up
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ._context import DECISIVE, HAZARDS, LABELS, Answer
-from ._document import reports_of
+from ._document import report_of
 from ._found import FIRST, MOST_LINES, beyond, found
 from ._pictures import Picture
 
@@ -26,8 +26,9 @@ Document = Mapping[str, Any]
 # Facts that a parameter declares to be public: they are not computed, and cost nothing.
 DECLARED = {"mean": None, "norm_bound": None, "scale": None, "tails": "light", "gap": "unknown"}
 
-# The state of the box by where a fit was charged, the weakest first, and the line of its budget.
+# The state of the box by where a fit was charged, and the line of its budget.
 STATES = {
+    "ledger": ("private", ""),
     "nowhere": ("uncharged", NO_LEDGER),
     "parts": ("merged", MERGED),
     "sites": ("sites", SITES_LEDGERS),
@@ -113,32 +114,31 @@ def words() -> Any:
 
 
 def claim(document: Document) -> list[str]:
-    """What the box says, in as few lines as a shell has room for."""
-    told, say = shown(document), words()
-    facts = told["guarantee"]
-    lines = [say.claimed(say.STATUS[status_of(told)], facts), *_voided(told)]
+    """Return the box in as few lines as a shell has room for."""
+    stated, say, status = shown(document), words(), status_of(document)
+    facts = stated["guarantee"]
+    lines = [say.claimed(say.STATUS[status], facts), *_voided(stated)]
     if not facts["private"]:
         return [*lines, *map(sentence, facts["not_private"]), say.TREAT_AS_DATA]
-    if status_of(told) != "not-as-stated":
-        lines += [line for _, line in _if_wrong(reports_of(told))]
-    return [*lines, say.answered(**_answered(told))]
+    if status != "not-as-stated":
+        lines += _if_wrong(report_of(stated)).values()
+    return [*lines, say.answered(**_answered(stated))]
 
 
-def _if_wrong(reports: Sequence[PrivacyReport]) -> list[tuple[str, str]]:
+def _if_wrong(report: PrivacyReport) -> dict[str, str]:
     """For whom the figures hold because somebody declared it, and what they are for others."""
-    say, found = words(), []
-    for report in reports:
-        if len(report.details.get("joined", ())) > 1:
-            found.append(("Accounts", say.by_account(report)))
-        elif is_merged(report.details):
-            found.append(("Merged", say.merged_parts(report)))
-        elif "sites" in report.details:
-            found.append(("Sites", _at_more_sites(report)))
-    return [(label, line) for label, line in found if line]
+    label = line = ""
+    if len(report.details.get("joined", ())) > 1:
+        label, line = "Accounts", words().by_account(report)
+    elif is_merged(report.details):
+        label, line = "Merged", words().merged_parts(report)
+    elif "sites" in report.details:
+        label, line = "Sites", _at_more_sites(report)
+    return {label: line} if line else {}
 
 
 def _at_more_sites(report: PrivacyReport) -> str:
-    """What somebody pays who has records at several sites; nothing where no mu says it."""
+    """Say what somebody pays who has records at several sites; nothing where no mu says it."""
     number, most = len(report.details["sites"]), report.details.get("max_sites_per_person", 1)
     if not isinstance(report.cost, GaussianEvent) or not report.private:
         return ""
@@ -150,18 +150,27 @@ def _at_more_sites(report: PrivacyReport) -> str:
 
 
 def status_of(document: Document) -> str:
-    """The state of the box, a key of `STATUS`."""
+    """Return the state of the box, a key of `STATUS`."""
     if not document["guarantee"]["private"]:
         return "not-private"
     if _voided(document):
         return "not-as-stated"
-    charged = _charged(document)
-    status = next((name for place, (name, _) in STATES.items() if place in charged), "private")
+    status, _ = STATES[_charged_at(report_of(document))]
     return "open" if status != "uncharged" and _open(document) else status
 
 
-def budget(document: Document, account: str = "the ledger", name: str = "") -> list[str]:
-    """Say where the fits were charged and what is left there, a sentence each.
+def _charged_at(report: PrivacyReport) -> str:
+    """Return where a fit was charged: to a ledger, to those of sites or of parts, or nowhere."""
+    if report.receipts:
+        return "ledger"
+    if "sites" in report.details:
+        return "sites"
+    places = {_charged_at(part.report) for part in parts_of(report)}
+    return "parts" if places and "nowhere" not in places else "nowhere"
+
+
+def budget(document: Document, account: str = "the ledger", name: str = "") -> str:
+    """Say where the fit was charged and what is left there, in a sentence.
 
     Parameters
     ----------
@@ -172,32 +181,27 @@ def budget(document: Document, account: str = "the ledger", name: str = "") -> l
     name : str
         The name of the account here; empty if only its number is known.
     """
-    charged, ledger = _charged(document), document["ledger"]
-    lines = [line for place, (_, line) in STATES.items() if place in charged]
+    report, ledger = report_of(document), document["ledger"]
     where = " and ".join(
-        f"row {one['row']} of {account} {name or one['accountant'][:DIGITS]}"
-        for fit in document["fits"]
-        for one in fit["core"]["receipts"]
+        f"row {one.row} of {account} {name or one.accountant[:DIGITS]}" for one in report.receipts
     )
     if not where:
-        return lines
+        return STATES[_charged_at(report)][1]
     if ledger is None:
-        return [*lines, words().budget_unknown(where)]
+        return str(words().budget_unknown(where))
     left, delta = (float(ledger[key]) for key in ("remaining", "delta"))
     of = digits.down(float(ledger["epsilon"]), SHOWN)
-    return [*lines, words().budget_left(digits.down(left, SHOWN), of, digits.up(delta), where)]
+    return str(words().budget_left(digits.down(left, SHOWN), of, digits.up(delta), where))
 
 
 def page_facts(document: Document) -> dict[str, Any]:
     """Return the document, and what follows from several parts of it, for the templates."""
     document = shown(document)
-    status, facts, fits = status_of(document), document["guarantee"], document["fits"]
-    cores = [fit["core"] for fit in fits]
-    reports = reports_of(document)
-    parts = [parts_of(report) for report in reports]
-    every = [*cores, *(part.report.core() for ones in parts for part in ones)]
-    ledger = document["ledger"] or {}
-    charges = ledger.get("charges", [])
+    status, facts = status_of(document), document["guarantee"]
+    report, ledger = report_of(document), document["ledger"] or {"charges": [], "n_charges": 0}
+    parts, charges = parts_of(report), ledger["charges"]
+    since = min((one["row"] for one in charges if one["this_release"]), default=0)
+    every = [report, *(part.report for part in parts)]
     return {
         **document,
         "HAZARDS": HAZARDS,
@@ -208,52 +212,23 @@ def page_facts(document: Document) -> dict[str, Any]:
         "voided": _voided(document),
         "why_not": list(map(sentence, facts["not_private"])),
         "budget": budget(document),
-        "earlier_charges": _earlier(ledger),
-        "charged_on": next((one["time"] for core in cores for one in core["receipts"]), ""),
+        "earlier_charges": since
+        and ledger["n_charges"] - sum(one["row"] >= since for one in charges),
         "answered": _answered(document),
         "strongly": status != "not-as-stated" and float(facts["epsilon"]) <= STRONG,
         "profile": {f"{at:g}": digits.up(float(value), SHOWN) for at, value in facts["profile"]},
-        "records": [
-            float(fit["results"]["n_records"])
-            for fit in fits
-            if fit["results"] is not None and fit["results"]["n_records"] is not None
-        ],
-        "seeded": any(core["parameters"].get("random_state") is not None for core in every),
-        "noiseless": any(math.isinf(float(core["guarantee"]["epsilon"])) for core in cores),
+        "seeded": any(one.parameters.get("random_state") is not None for one in every),
+        "noiseless": math.isinf(report.epsilon),
         "seeded_rows": [one["row"] for one in charges if one["seeded"] and not one["this_release"]],
-        "heads": [(one["row"], one["head"]) for fit in fits for one in fit["releases"]],
-        "reports": reports,
-        "if_wrong": _if_wrong(reports),
+        "core": document["fit"]["core"],
+        "report": report,
+        "if_wrong": _if_wrong(report),
         "parts": parts,
     }
 
 
-def _earlier(ledger: Document) -> int:
-    """How many charges a ledger lists that were made before those of these releases."""
-    charges = ledger.get("charges", [])
-    ours = [one["row"] for one in charges if one["this_release"]]
-    since = sum(one["row"] >= min(ours) for one in charges) if ours else 0
-    return ledger["n_charges"] - since if ours else 0
-
-
-def _charged(document: Document) -> set[str]:
-    """Where the fits were charged: to a ledger, to those of sites or of parts, or nowhere."""
-    return {_charged_at(fit["core"]) for fit in document["fits"]}
-
-
-def _charged_at(core: Document) -> str:
-    if core["receipts"]:
-        return "ledger"
-    if "sites" in core["details"]:
-        return "sites"
-    if "merged" in core["details"]:
-        places = {_charged_at(part["report"]["core"]) for part in core["details"]["parts"]}
-        return "nowhere" if "nowhere" in places else "parts"
-    return "nowhere"
-
-
 def _voided(document: Document) -> list[str]:
-    """What is declared, or known of a Pipeline, that makes the figures wrong."""
+    """Return what is declared, or known of a Pipeline, that makes the figures wrong."""
     return [
         words().voided(HAZARDS[name], _told(given))
         for name, right, given in _decisive(document)
@@ -286,7 +261,7 @@ def _open(document: Document) -> list[int]:
 
 
 def _answered(document: Document) -> dict[str, Any]:
-    """How many of the questions are answered, and which that decide are not."""
+    """Return how many of the questions are answered, and which that decide are not."""
     given = [document["context"].get(name) for name in HAZARDS]
     return {
         "number": sum(bool(one) and one["answer"] != "unknown" for one in given),
@@ -334,7 +309,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
-def page(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
+def page(document: Document, pictures: Sequence[Picture], template: str = "page.html") -> str:
     """Return the page as HTML text: one file that loads nothing.
 
     Parameters
@@ -342,16 +317,9 @@ def page(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     document : dict
         What a report holds, as JSON-able values.
     pictures : sequence of Picture
+    template : {"page.html", "snippet.html"}
+        The second is the box, what was found and the pictures, to stand in another page.
     """
-    return _rendered("page.html", document, pictures)
-
-
-def snippet(document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
-    """Return the box, what was found and the pictures as HTML, to stand in another page."""
-    return _rendered("snippet.html", document, pictures)
-
-
-def _rendered(template: str, document: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     environment = templates()
     style = environment.loader.get_source(environment, "style.css")[0].strip()
     text: str = environment.get_template(template).render(

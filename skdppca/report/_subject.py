@@ -54,13 +54,13 @@ class Subject:
     parts: tuple[dict[str, Any], ...] = ()
 
 
-def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subject]:
-    """Return what was released by an estimator, a Pipeline, a search, a map, or a list of these.
+def subject_of(release: Any, names: Sequence[str] | None = None) -> Subject:
+    """Return what was released by an estimator, a Pipeline, a search or a map.
 
     Parameters
     ----------
-    releases : object or list of objects
-        Fitted, each with a `privacy_`.
+    release : object
+        Fitted, with a `privacy_`; or a Pipeline with one step that has one.
     names : sequence of str, optional
         Of the features, for fits of rows without names. By default those that the steps of a
         Pipeline give them, if none of these steps learned from the records.
@@ -68,29 +68,17 @@ def subjects_of(releases: Any, names: Sequence[str] | None = None) -> list[Subje
     Raises
     ------
     ValueError, TypeError
-        If something released nothing, or if the releases protect different units.
+        If nothing was released, or more than one release.
     """
-    given = list(releases) if isinstance(releases, list | tuple) else [releases]
-    found = [
-        _subject(one, names_before(whole, one) if names is None else names)
-        for whole in given
-        for one in private_steps(whole)
-    ]
-    if not found:
-        raise ValueError("there is nothing to report: give a fitted private estimator or a map")
-    kinds = sorted({(one.report.unit, one.report.adjacency) for one in found})
-    if len(kinds) > 1:
+    if isinstance(release, list | tuple):
+        raise TypeError("a report is of one release; write a report of each")
+    steps = private_steps(release)
+    if len(steps) != 1:
         raise ValueError(
-            f"these releases protect different things ({', '.join(map(' under '.join, kinds))}), "
-            "so their costs do not add up; write a report of each"
+            f"{len(steps)} steps of the Pipeline released something, and a report is of one "
+            "release; give a part of the Pipeline with one, such as pipeline[:1]"
         )
-    ids = [one.report.release_id for one in found]
-    if len(set(ids)) < len(ids):
-        raise ValueError("one release was given twice; give each once")
-    return found
-
-
-def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
+    (fitted,) = steps
     if hasattr(fitted, "get_params"):  # a map is no estimator
         check_is_fitted(fitted)
     report = getattr(fitted, "privacy_", None)
@@ -101,7 +89,7 @@ def _subject(fitted: Any, names: Sequence[str] | None) -> Subject:
         )
     holders = [fitted, *_inner(getattr(fitted, "best_estimator_", None))]
     arrays = {one.name: _stored(holders, one.name) for one in report.released}
-    known = report.feature_names or names
+    known = report.feature_names or (names_before(release, fitted) if names is None else names)
     check_names(() if known is None else known)
     if known is None and "components" in arrays:
         known = [f"x{i}" for i in range(np.atleast_2d(arrays["components"]).shape[1])]
@@ -170,7 +158,7 @@ def merged_again(subject: Subject) -> Subject:
         )
     ]
     pca = merged(given, report.parameters["disjoint"], len(subject.fitted.components_))
-    return _subject(pca, subject.names)
+    return subject_of(pca, subject.names)
 
 
 def _parameters(kind: type, report: PrivacyReport) -> dict[str, Any]:

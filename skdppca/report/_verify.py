@@ -15,13 +15,11 @@ from typing import Any, Literal, cast, get_args
 from .._text import printable
 from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
 from ..privacy.checks import MISSING, UNCHARGED, Question, anew
-from ..privacy.grown import all_receipts
-from ..privacy.parts import accounts_charged, is_merged
+from ..privacy.parts import is_merged
 from ._checks import Compared, findings
 from ._contents import FILES, PAGE, SIGNATURE, SUMS
 from ._directory import instead_of
 from ._sections import claim, status_of, words
-from ._subject import Subject
 
 Ledger = BaseAccountant | Statement | str | PathLike[str]
 Status = Literal[
@@ -42,8 +40,8 @@ class Verification:
 
     Parameters
     ----------
-    reports : tuple of PrivacyReport
-        What the fits say of themselves; empty if the report cannot be read.
+    report : PrivacyReport or None
+        What the fit says of itself; None if it cannot be read.
     findings : tuple of Finding
         All that differs.
     asked : tuple of {"files", "ledger", "outside"}
@@ -54,17 +52,17 @@ class Verification:
         What ``report.json`` holds; empty if it cannot be read.
     hashes : dict of str to str
         SHA-256 of the files, as listed; empty if the list cannot be read.
-    subjects : tuple
-        The releases as their arrays give them, as far as there are any.
+    subject : Subject or None
+        The release as its arrays give it, if they do.
     """
 
-    reports: tuple[PrivacyReport, ...]
+    report: PrivacyReport | None
     findings: tuple[Finding, ...]
     asked: tuple[Question, ...]
     notes: Mapping[Question, str] = field(default_factory=dict)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
     hashes: Mapping[str, str] = field(default_factory=dict, repr=False)
-    subjects: tuple[Subject, ...] = field(default=(), repr=False)
+    subject: Any = field(default=None, repr=False)
 
     @property
     def agrees(self) -> bool:
@@ -75,7 +73,7 @@ class Verification:
     def status(self) -> Status:
         """The state of the release: a private one agrees with all ledgers that it charged."""
         kinds = {one.what for one in self.findings}
-        if not self.reports or kinds - {UNCHARGED, MISSING}:
+        if self.report is None or kinds - {UNCHARGED, MISSING}:
             return "differs"
         status = status_of(self.document)
         if status == "not-private":
@@ -87,9 +85,10 @@ class Verification:
         return "private" if "ledger" in self.asked and not kinds else "unchecked"
 
     def __str__(self) -> str:
-        readable = self.reports and not any(one.question == "files" for one in self.findings)
+        say, kinds = words(), {one.what for one in self.findings}
+        readable = self.report and not any(one.question == "files" for one in self.findings)
         lines = claim(self.document) if readable else []
-        for question, asks in words().VERIFIED.items():
+        for question, asks in say.VERIFIED.items():
             wrong = [one for one in self.findings if one.question == question]
             answer = "Yes. " if question in self.asked else ""
             answer = "Not in full." if wrong else f"{answer}{self.notes.get(question, NOT_REACHED)}"
@@ -98,18 +97,13 @@ class Verification:
             lines += [f"  {one.what}: {one.says}" for one in wrong[:MOST_SHOWN]]
             if len(wrong) > MOST_SHOWN:
                 lines.append(f"  and {len(wrong) - MOST_SHOWN} more differences")
-        return "\n".join(map(printable, [*lines, self._last(), f"status: {self.status}"]))
-
-    def _last(self) -> str:
-        """What follows from it, for who must decide."""
-        if self.agrees:
-            return str(words().NEVER_CHECKED)
-        kinds = {one.what for one in self.findings}
-        if kinds == {UNCHARGED}:
-            return str(words().CHARGED_LATER)
-        if kinds == {MISSING}:
-            return str(words().OTHER_LEDGERS)
-        return str(words().NOT_TO_PUBLISH)
+        lasts = {
+            (): say.NEVER_CHECKED,
+            (UNCHARGED,): say.CHARGED_LATER,
+            (MISSING,): say.OTHER_LEDGERS,
+        }
+        lines += [lasts.get((*kinds,), say.NOT_TO_PUBLISH), f"status: {self.status}"]
+        return "\n".join(map(printable, lines))
 
 
 def verify(
@@ -173,13 +167,13 @@ def verify(
     ('uncharged', ('files',))
     """
     path = Path(directory)
-    _check_there(path)
+    check_directory(path, report=True)
     whole = path.is_dir()
     ledgers = [*ledger] if isinstance(ledger, list | tuple) else [cast(Ledger, ledger)]
     ledgers = [] if ledger is None else ledgers
+    head = None if head is None else head.strip().lower()
     if head is not None and not ledgers:
         raise ValueError("head needs a ledger to compare with; pass ledger=...")
-    head = None if head is None else head.strip().lower()
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
         raise ValueError(f"head={head!r} is not a head; pass its 64 digits (0-9, a-f) alone")
     if signer is not None and not whole:
@@ -188,22 +182,25 @@ def verify(
         )
     if whole and (odd := _odd_files(path)):
         wrong = tuple(Finding("files", "files", f"{name} {ODD}") for name in odd)
-        return Verification((), wrong, ("files",))
+        return Verification(None, wrong, ("files",))
     release = Compared(
         path, whole, list(map(_statement, ledgers)), head, None if signer is None else Path(signer)
     )
-    found = tuple(findings(release))
-    outside = signer is not None or (head is not None and release.reports)
-    there = (True, release.reports and release.chains, outside)
-    asked = tuple(compress(get_args(Question), there))
-    notes: dict[Question, str] = {
-        "files": _on_files(release),
-        "ledger": _on_ledger(release),
-        "outside": _on_outside(release),
-    }
-    listed = release.listed or {}
-    subjects = tuple(one for one in release.subjects if one is not None)
-    return Verification(release.reports, found, asked, notes, release.document, listed, subjects)
+    read = release.report is not None
+    asked = (True, read and release.chains, signer is not None or (head is not None and read))
+    return Verification(
+        release.report,
+        tuple(findings(release)),
+        tuple(compress(get_args(Question), asked)),
+        {
+            "files": _on_files(release),
+            "ledger": _on_ledger(release),
+            "outside": _on_outside(release),
+        },
+        release.document,
+        release.listed or {},
+        release.subject,
+    )
 
 
 def _odd_files(path: Path) -> list[str]:
@@ -235,18 +232,12 @@ def agreeing(path: Path) -> Verification:
     return found
 
 
-def check_directory(path: Path) -> None:
-    """Refuse a report without its files."""
-    _check_there(path)
-    if not path.is_dir():
-        raise OSError(f"{path} is not a directory; give one that `skdppca fit --out` wrote")
-
-
-def _check_there(path: Path) -> None:
-    """Refuse a directory that is missing because an update was cut short."""
-    elsewhere = instead_of(path)
-    if elsewhere:
+def check_directory(path: Path, report: bool = False) -> None:
+    """Refuse a release that an update cut short has moved; and a report alone, unless allowed."""
+    if elsewhere := instead_of(path):
         raise OSError(f"{path} is not there: {elsewhere}; give one of these, or move one to {path}")
+    if not (report or path.is_dir()):
+        raise OSError(f"{path} is not a directory; give one that `skdppca fit --out` wrote")
 
 
 # What an answer leaves out, or why there is none.
@@ -256,7 +247,7 @@ def _on_files(release: Compared) -> str:
     if not release.whole:
         return "Only the report was checked. To check the files, give the directory."
     notes = []
-    if release.reports and release.listed is not None:
+    if release.report is not None and release.listed is not None:
         stated = release.document["ledger"]
         totals = stated is not None and stated["accountant"] not in release.chains
         alone = [PAGE, *_alone(release), *["the ledger's totals"] * totals]
@@ -269,7 +260,7 @@ def _on_files(release: Compared) -> str:
 def _alone(release: Compared) -> list[str]:
     """Return what follows neither from the arrays nor from what a ledger records."""
     alone = ["the title", "the steps of a Pipeline", "the shape of images", "what was declared"]
-    if any(is_merged(report.details) for report in release.reports):
+    if release.report is not None and is_merged(release.report.details):
         alone.append("that parts are disjoint")
     if any(report.feature_names is None for report in release.paid):
         alone.append("the features' names")
@@ -277,32 +268,22 @@ def _alone(release: Compared) -> list[str]:
 
 
 def _on_ledger(release: Compared) -> str:
-    reports, chains = release.reports, release.chains
+    report, chains = release.report, release.chains
     if not chains:
-        if any("sites" in report.details for report in reports):
+        if report is not None and "sites" in report.details:
             return "Not checked. `skdppca ledger show FILE` at each site should name this release."
-        if not any(accounts_charged(report) for report in release.paid):
+        if not release.charges:
             return "There is nothing to check, because no ledger was charged."
         return "Not checked. To check the charges, give each ledger: --ledger FILE."
-    if not reports:
+    if report is None:
         return NOT_REACHED
     note = "Not checked: who wrote the ledger."
     if release.head is None and release.signer is None:
         note += " To find out, ask for its head or a signature through another channel."
-    ours = {
-        (receipt.accountant, receipt.row)
-        for report in release.paid
-        for receipt in all_receipts(report.details, report.receipts)
-    }
-    seeded = [
-        one.row
-        for chain in chains.values()
-        for one in chain.receipts
-        if one.seeded and (one.accountant, one.row) not in ours
-    ]
-    if seeded:
-        note += f" {words().seeded_charges(seeded)}"
-    return note
+    ours = {(one.accountant, one.row) for one in release.charges}
+    rows = [one for chain in chains.values() for one in chain.receipts if one.seeded]
+    seeded = [one.row for one in rows if (one.accountant, one.row) not in ours]
+    return f"{note} {words().seeded_charges(seeded)}" if seeded else note
 
 
 def _on_outside(release: Compared) -> str:
@@ -311,7 +292,7 @@ def _on_outside(release: Compared) -> str:
         return "Not checked. To check it, give --head HEX or --signer KEY from someone outside."
     if release.head is not None:
         notes.append("This ledger contains that head.")
-        if release.signer is None and release.reports:
+        if release.signer is None and release.report is not None:
             notes.append(f"A head does not cover {', '.join(_alone(release))}. A signature does.")
     if release.signer is not None:
         notes.append(f"{SUMS} is signed by that key.")

@@ -27,7 +27,7 @@ FILES = {"components.npz", "components.csv", "report.json", "report.html", "SHA2
 
 
 def core_in(directory):
-    return json.loads((directory / "report.json").read_text())["fits"][0]["core"]
+    return json.loads((directory / "report.json").read_text())["fit"]["core"]
 
 
 def unit_in(directory):
@@ -137,7 +137,7 @@ def test_what_a_refusal_says_is_left_can_be_fitted(fit, ledger):
 def test_a_release_that_is_replaced_stays_charged_and_is_named(fit, ledger, tmp_path):
     half = ("--ledger", ledger, "--epsilon", 0.5)
     assert "Replaced" not in fit(*half).out
-    release = json.loads((tmp_path / "out" / "report.json").read_text())["fits"][0]["release_id"]
+    release = json.loads((tmp_path / "out" / "report.json").read_text())["fit"]["release_id"]
     said = fit(*half, "--force").out
     assert f"Replaced: release {release[:16]}. Its charge stays: epsilon 0.5" in said
     assert charges(ledger) == 2

@@ -87,4 +87,4 @@ def test_a_merged_release(run, fit, tmp_path):
     assert content["report"] == json.loads((both / "report.json").read_text())
     assert {*content["files"]} == {path.name for path in both.iterdir()}
     again = run("merge", *parts, "--out", both, "--json", "--force")
-    assert read("merge", again)["report"]["fits"][0]["core"]["parameters"]["disjoint"] is False
+    assert read("merge", again)["report"]["fit"]["core"]["parameters"]["disjoint"] is False

@@ -174,7 +174,7 @@ def test_verify_names_the_report_that_differs(run, charged, fit, tmp_path):
     other = tmp_path / "other"
     assert fit("--epsilon", 0.5, "--ledger", ledger, "--out", other).status == 0
     content = json.loads(report.read_text())
-    content["fits"][0]["core"]["receipts"][0]["label"] = "free of charge"
+    content["fit"]["core"]["receipts"][0]["label"] = "free of charge"
     report.write_text(as_json(content))
     result = run("ledger", "verify", ledger, "--report", report, other)
     assert (result.status, result.err) == (1, "")
@@ -204,7 +204,7 @@ def test_show_lists_charges_their_releases_and_what_is_left(run, charged):
     ledger, report = charged
     cost = {"adjacency": "add-remove", "unit": "row"}
     PrivacyLedger(ledger).charge(GaussianEvent(0.01), label="by hand", **cost)
-    release = json.loads(report.read_text())["fits"][0]["release_id"]
+    release = json.loads(report.read_text())["fit"]["release_id"]
     said = run("ledger", "show", ledger).out
     first, second = (line for line in said.splitlines() if re.match(r"\d+ +20\d\d-", line))
     assert "PrivatePCA" in first and first.endswith(f"{release[:16]} (row 2)")

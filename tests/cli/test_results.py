@@ -65,8 +65,8 @@ def test_the_page_and_the_snippet_have_the_table_that_the_shell_prints(clear, tm
 
 
 def test_the_range_of_a_share_is_that_of_the_variance_over_the_same_total(made_report):
-    (one, *_) = made_report.dict()["fits"][0]["results"]["components"]
-    cell = found(made_report.dict())[0].rows[0][2]
+    (one, *_) = made_report.dict()["results"]["components"]
+    cell = found(made_report.dict()).rows[0][2]
     low, high = (float(end) for end in re.findall(r"[\d.]+", cell))
     total = one["variance"] / one["share"]
     assert low == pytest.approx(100 * one["range"][0] / total, abs=0.5)
@@ -89,7 +89,7 @@ def test_what_is_not_private_says_so_first_and_has_no_budget(fit, run, tmp_path)
 
 def test_a_declared_answer_that_voids_stands_in_place_of_the_guarantee(made_report):
     context = Context(fitted_before="yes")
-    pca = made_report._subjects[0].fitted
+    pca = made_report._subject.fitted
     said = "\n".join(results(ReleaseReport(pca, context=context, pictures=False).dict()))
     assert "NOT AS STATED" in said and "Guarantee:" not in said
 

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skdppca import GDPPCA, DPGauss, PrivacyAccountant
+from skdppca import GDPPCA, DPGauss
 from skdppca.cli import _sample_command
-from skdppca.maps import projection_map
 from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.report import ReleaseReport, verify
 
@@ -119,17 +118,6 @@ def test_a_release_without_variances_says_why_it_has_no_law(run, rows, tmp_path)
     assert not list(tmp_path.glob("rows*")) and not list(tmp_path.glob("unfinished*"))
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_rows_are_drawn_from_the_release_that_has_components(run, rows, tmp_path, first):
-    accountant = PrivacyAccountant(3.0, 1e-6)
-    pca = DPGauss(2, accountant=accountant).fit(pd.DataFrame(rows, columns=list(NAMES)))
-    limits = {"epsilon": 0.5, "delta": 1e-6, "extent": [(-9, 9)] * 2}
-    counts = projection_map(pca, rows, accountant=accountant, **limits)
-    written([pca, counts] if first else [counts, pca], tmp_path / "out")
-    assert run("sample", tmp_path / "out", "-n", 7, "-o", tmp_path / "rows.csv").status == 0
-    assert tuple(pd.read_csv(tmp_path / "rows.csv").columns) == NAMES
-
-
 def test_a_release_without_components_is_refused(run, rows, tmp_path):
     model = PrivateNearestCentroid(["a", "b"]).fit(
         rows, np.array(["a", "b"])[np.arange(len(rows)) % 2]
@@ -145,7 +133,7 @@ def test_rows_label_and_terminal_say_the_same(draw, release, tmp_path):
     assert tuple(table.columns) == NAMES and table.shape == (10, 4)
     assert all(dtype == np.float64 for dtype in table.dtypes)
     label = json.loads((tmp_path / "rows.csv.json").read_text())
-    (report,) = verify(release).reports
+    report = verify(release).report
     assert label["synthetic"] is True
     assert (label["file"], label["rows"], label["seed"]) == ("rows.csv", 10, 5)
     assert label["release"]["id"] == report.release_id

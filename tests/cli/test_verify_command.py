@@ -14,7 +14,7 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.privacy import event_from_dict
 from skdppca.privacy.chain import canonical
 from skdppca.report._contents import hashes_in, sums
-from skdppca.report._document import reports_of
+from skdppca.report._document import report_of
 from skdppca.report._facts import findings_of, guarantee
 from skdppca.report._subject import rebuilt
 
@@ -58,17 +58,17 @@ def rehash(out):
     """Make all that follows from an edited release right again, as far as a forger can."""
 
     def again(content):
-        fit = content["fits"][0]
+        fit = content["fit"]
         fit["release_id"] = hashlib.sha256(canonical(fit["core"]).encode()).hexdigest()
         for row in fit["releases"]:
             row["release"] = fit["release_id"]
         with contextlib.suppress(Exception):  # what is no report any more has no figures
-            reports = reports_of(content)
-            content["guarantee"] = guarantee(reports)
+            report = report_of(content)
+            content["guarantee"] = guarantee(report)
             with np.load(out / "components.npz") as archive:
                 arrays = dict(archive)
-            subject = rebuilt(reports[0], arrays, arrays["feature_names"].tolist())
-            fit["results"] = findings_of(subject)
+            subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
+            content["results"] = findings_of(subject)
 
     edit(out, again)
     files = {name: hashlib.sha256((out / name).read_bytes()).hexdigest() for name in hashes_in(out)}
@@ -152,7 +152,7 @@ CORE = {
 
 def set_in_core(path, value):
     def change(content):
-        place = content["fits"][0]["core"]
+        place = content["fit"]["core"]
         for key in path[:-1]:
             place = place[key]
         assert place[path[-1]] != value
@@ -204,7 +204,7 @@ NO_REASON = {"private": False, "not_private": ["a reason"]}
     ],
 )
 def test_what_does_not_belong_together_is_named(run, out, change, named):
-    edit(out, lambda content: change(content["fits"][0]))
+    edit(out, lambda content: change(content["fit"]))
     result = run("verify", "out", "--ledger", "ledger")
     assert result.status == 1 and named in result.out
 
@@ -255,7 +255,7 @@ def test_what_cannot_be_read_is_an_error(run, copied):
 
 def test_a_ledger_with_an_equal_charge_is_another_ledger(run, out):
     report = json.loads((out / "report.json").read_text())
-    event = event_from_dict(report["fits"][0]["core"]["event"])
+    event = event_from_dict(report["fit"]["core"]["event"])
     other = PrivacyLedger.create("other", 3.0, 1e-6)
     other.charge(event, adjacency="add-remove", unit="row", label="PrivatePCA")
     result = run("verify", "out", "--ledger", "other")

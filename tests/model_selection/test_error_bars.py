@@ -35,7 +35,7 @@ def test_the_winner_has_error_bars(missing, scale):
     display = ScreeDisplay.from_estimator(search.best_estimator_, ax=Figure().subplots())
     low, high = display.interval[0]
     assert low < search.best_estimator_.explained_variance_[0] < high
-    told = ReleaseReport(search).dict()["fits"][0]["results"]["components"][0]
+    told = ReleaseReport(search).dict()["results"]["components"][0]
     assert told["range"][0] < told["variance"] < told["range"][1]
 
 

@@ -91,7 +91,7 @@ def coded():
 
 
 def test_a_report_takes_the_names_of_the_steps_before(coded):
-    (component, _) = ReleaseReport(coded, pictures=False).dict()["fits"][0]["results"]["components"]
+    (component, _) = ReleaseReport(coded, pictures=False).dict()["results"]["components"]
     named = [one["feature"] for one in component["largest"]]
     assert all(name.partition("_")[0] in ("ward", "stage", "sex") for name in named)
 
@@ -106,7 +106,7 @@ def test_loadings_take_the_names_of_the_steps_before(coded):
 def test_names_that_are_given_come_before_those_of_steps(coded):
     names = [f"n{i}" for i in range(21)]
     report = ReleaseReport(coded, feature_names=names, pictures=False)
-    assert report._subjects[0].names == tuple(names)
+    assert report._subject.names == tuple(names)
     display = LoadingsDisplay.from_estimator(coded, feature_names=names, sort=None)
     assert set(display.feature_names) <= {*names}
 
@@ -115,13 +115,13 @@ def test_names_of_a_step_that_learned_are_not_taken():
     frame = pd.DataFrame(X, columns=["ward", "stage", "sex"])
     model = make_pipeline(OneHotEncoder(sparse_output=False), DPGauss(2)).fit(frame)
     report = ReleaseReport(model, pictures=False)
-    assert report._subjects[0].names[0] == "x0"
+    assert report._subject.names[0] == "x0"
     assert LoadingsDisplay.from_estimator(model).feature_names[0].startswith("x")
 
 
 def test_a_step_without_names_leaves_numbers():
     model = make_pipeline(Foreign(), DPGauss(2)).fit(X)
-    assert ReleaseReport(model, pictures=False)._subjects[0].names == ("x0", "x1", "x2")
+    assert ReleaseReport(model, pictures=False)._subject.names == ("x0", "x1", "x2")
     step = FunctionTransformer()  # learns nothing, and gives no names
     model = make_pipeline(step, DPGauss(2)).fit(X)
-    assert ReleaseReport(model, pictures=False)._subjects[0].names == ("x0", "x1", "x2")
+    assert ReleaseReport(model, pictures=False)._subject.names == ("x0", "x1", "x2")

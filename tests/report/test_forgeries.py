@@ -69,7 +69,7 @@ def hashed_again(out):
 def forge(out, fit=None):
     """Make all that follows from the fit right again: hashes, results and figures."""
     document = document_of(out)
-    old = document["fits"][0]
+    old = document["fit"]
     core = old["core"] if fit is None else fit.core()
     report = PrivacyReport.from_dict(
         {"schema": old["schema"], "core": core, "release_id": "0", "releases": []}
@@ -79,8 +79,8 @@ def forge(out, fit=None):
     with np.load(out / "components.npz") as archive:
         arrays = dict(archive)
     subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
-    document["fits"] = [own | {"results": findings_of(subject)}]
-    document["guarantee"] = guarantee([report])
+    document["fit"], document["results"] = own, findings_of(subject)
+    document["guarantee"] = guarantee(report)
     (out / "report.json").write_text(as_json(document))
     hashed_again(out)
 
@@ -103,7 +103,7 @@ def test_a_true_release_passes_on_all_levels(copied, out, keys, capsys):
     assert "valid" not in said
 
 
-FIT = ("fits", 0, "core")
+FIT = ("fit", "core")
 
 # What is derived is computed again.
 DERIVED = {
@@ -112,10 +112,10 @@ DERIVED = {
     "household": (("guarantee", "attack", "household_coin"), "files", "figures"),
     "profile": (("guarantee", "profile", 0, 1), "files", "figures"),
     "detection": (("guarantee", "attack", "detection", 0, 1), "files", "figures"),
-    "share": (("fits", 0, "results", "components", 0, "share"), "files", "results"),
-    "range": (("fits", 0, "results", "components", 0, "range", 0), "files", "results"),
-    "entry": (("fits", 0, "results", "components", 0, "largest", 0, "entry"), "files", "results"),
-    "records": (("fits", 0, "results", "n_records"), "files", "results"),
+    "share": (("results", "components", 0, "share"), "files", "results"),
+    "range": (("results", "components", 0, "range", 0), "files", "results"),
+    "entry": (("results", "components", 0, "largest", 0, "entry"), "files", "results"),
+    "records": (("results", "n_records"), "files", "results"),
     "spent": (("ledger", "spent"), "ledger", "totals"),
     "left": (("ledger", "remaining"), "ledger", "totals"),
     "charge": (("ledger", "charges", 0, "epsilon"), "ledger", "totals"),
@@ -214,7 +214,7 @@ def pickled(arrays):
     return arrays | {"mean": np.array([object], dtype=object)}
 
 
-FOUND = ("fits", 0, "results", "components", 0)
+FOUND = ("results", "components", 0)
 # What is found whatever the list of hashes says.
 CHANGED = {
     "components.npz": {
@@ -256,8 +256,8 @@ CHANGED = {
         "escapes": in_text(lambda text: text.replace('"schema"', '"\\u0073chema"', 1)),
         "digits": in_text(lambda text: text.replace('"epsilon": 1.0', '"epsilon": 1.00', 1)),
         "key twice": in_text(lambda text: text.replace('"title"', '"title": "x", "title"', 1)),
-        "unknown key": in_document(lambda one: one["fits"][0].update(seconds=3.0)),
-        "unknown key of the core": in_document(lambda one: one["fits"][0]["core"].update(more=1)),
+        "unknown key": in_document(lambda one: one["fit"].update(seconds=3.0)),
+        "unknown key of the core": in_document(lambda one: one["fit"]["core"].update(more=1)),
         "missing key": in_document(lambda one: one.pop("steps")),
         "not a number": in_text(lambda text: text.replace('"delta": 1e-06', '"delta": NaN', 1)),
         "infinity": in_text(lambda text: text.replace('"delta": 1e-06', '"delta": Infinity', 1)),
@@ -268,26 +268,25 @@ CHANGED = {
         "no letters": lambda content: b"\xff\0" + content,
         "order": in_text(lambda text: as_json(dict(reversed(json.loads(text).items())))),
         "order of the guarantee": turned("guarantee"),
-        "order of a fit": turned("fits", 0),
+        "order of a fit": turned("fit"),
         "order of the results": turned(*FOUND),
         "order of the context": turned("context"),
         "order of the account": turned("ledger"),
-        "type": in_document(lambda one: one["fits"][0]["results"].update(n_features=4.0)),
+        "type": in_document(lambda one: one["results"].update(n_features=4.0)),
         "row": in_document(lambda one: one["ledger"].update(rows=3.0)),
         "title": in_document(lambda one: one.update(title=3)),
         "long title": in_document(lambda one: one.update(title="Private. " * 1000)),
         "schema": in_document(lambda one: one.update(schema="skdppca-report/9")),
-        "head": in_document(lambda one: one["fits"][0]["releases"][0].update(head="Jane Doe")),
-        "nonce": in_document(
-            lambda one: one["fits"][0]["core"]["receipts"][0].update(nonce="Jane")
-        ),
-        "sites": in_document(lambda one: one["fits"][0]["core"]["details"].update(sites=5)),
-        "charged": in_document(lambda one: one["fits"][0]["core"]["details"].update(charged=3)),
-        "present": in_document(lambda one: one["fits"][0]["core"]["details"].update(present=[])),
+        "head": in_document(lambda one: one["fit"]["releases"][0].update(head="Jane Doe")),
+        "nonce": in_document(lambda one: one["fit"]["core"]["receipts"][0].update(nonce="Jane")),
+        "sites": in_document(lambda one: one["fit"]["core"]["details"].update(sites=5)),
+        "charged": in_document(lambda one: one["fit"]["core"]["details"].update(charged=3)),
+        "present": in_document(lambda one: one["fit"]["core"]["details"].update(present=[])),
         "shape": in_document(setting((*FIT, "released", 0, "shape"), [2**20, 2**20])),
         "digits of a shape": in_document(setting((*FIT, "released", 0, "shape"), [10**30])),
         "array of bytes": in_document(setting((*FIT, "released", 0, "dtype"), "V1000000000")),
-        "no fit": in_document(lambda one: one["fits"].clear()),
+        "no fit": in_document(lambda one: one["fit"].clear()),
+        "no results": in_document(lambda one: one.update(results=None)),
     },
 }
 
@@ -589,7 +588,7 @@ def test_a_fit_that_was_tampered_with_is_found(made, tmp_path):
 def rehashed(out, change_core):
     """Change what a fit says of itself, and make its hash again."""
     document = document_of(out)
-    fit = document["fits"][0]
+    fit = document["fit"]
     change_core(fit["core"])
     fit["release_id"] = fit["releases"][0]["release"] = hash_of(fit["core"])
     (out / "report.json").write_text(as_json(document))
@@ -642,24 +641,11 @@ def test_a_long_title_with_white_space_around_it_passes(made, tmp_path):
     assert found.agrees and found.document["title"] == title
 
 
-def test_releases_of_different_units_are_no_report(out):
-    def differ(document):
-        other = copy.deepcopy(document["fits"][0])
-        other["core"]["guarantee"]["unit"] = "patient"
-        document["fits"].append(other)
-
-    edit(out, differ)
-    found = verify(out)
-    assert "its releases have different units or neighbours" in str(found) and "files" in failed(
-        found
-    )
-
-
 def test_a_unit_of_another_direction_does_not_reach_the_page(made, out):
     def turn(document):
         unit = "row\u202e 10.0 nolispe"
         document["guarantee"]["unit"] = unit
-        document["fits"][0]["core"]["guarantee"]["unit"] = unit
+        document["fit"]["core"]["guarantee"]["unit"] = unit
 
     from skdppca.report._sections import page
 

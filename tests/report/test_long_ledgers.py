@@ -31,7 +31,7 @@ def charged(path, n_charges, event):
 @pytest.fixture
 def released(tmp_path):
     ledger, fits = charged(tmp_path / "ledger", 20, GaussianEvent(1e-4))
-    ReleaseReport(fits, pictures=False).write(tmp_path / "out")
+    ReleaseReport(fits[0], pictures=False).write(tmp_path / "out")
     return ledger, fits, tmp_path / "out"
 
 
@@ -93,7 +93,7 @@ def test_a_report_prices_no_more_totals_of_a_longer_ledger(tmp_path, monkeypatch
         name = "made"
         ledger, fits = charged(tmp_path / f"{n_charges}.ledger", n_charges, event)
         name = n_charges
-        ReleaseReport(fits).write(tmp_path / str(n_charges))
+        ReleaseReport(fits[0]).write(tmp_path / str(n_charges))
         assert verify(tmp_path / str(n_charges), ledger=ledger).agrees
     # a total that is drawn may be one of the last, which are listed, too
     assert 0 < priced[30] <= priced[60] + 5 and priced[60] <= priced[30] + 5

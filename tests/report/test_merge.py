@@ -479,7 +479,7 @@ def test_a_merged_release_comes_back_bit_for_bit(files, charged):
 
 def test_each_part_is_listed_with_what_it_cost(files):
     text = (files / "merged" / "report.html").read_text()
-    parts = document_of(files / "merged")["fits"][0]["core"]["details"]["parts"]
+    parts = document_of(files / "merged")["fit"]["core"]["details"]["parts"]
     assert len(parts) == 3
     for part in parts:
         report, (receipt,) = part["report"], part["report"]["core"]["receipts"]
@@ -763,7 +763,7 @@ def test_parts_that_are_not_those_of_the_report_are_found(files, change):
 
 def test_a_report_with_a_damaged_part_is_a_finding_and_no_error(files):
     document = document_of(files / "merged")
-    no_part(document["fits"][0]["core"]["details"])
+    no_part(document["fit"]["core"]["details"])
     (files / "merged" / "report.json").write_text(as_json(document))
     assert not verify(files / "merged", ledger=files / "one").agrees
 

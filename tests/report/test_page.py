@@ -18,8 +18,8 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant, PrivatePCA
 from skdppca._text.digits import down
 from skdppca.cli import main
-from skdppca.maps import projection_map
 from skdppca.model_selection import PrivateSearchCV
+from skdppca.neighbors import PrivateNearestCentroid
 from skdppca.privacy.installing import how_to_install
 from skdppca.report import Context, ReleaseReport, render, verify
 from skdppca.report._context import DECISIVE, HAZARDS, LABELS
@@ -126,8 +126,7 @@ def test_the_page_loads_nothing_and_runs_nothing(page):
 
 def test_free_text_is_escaped_everywhere(made, page):
     assert "<script" not in page and "<b>" not in page and "&lt;script&gt;" in page
-    snippet = made.report.html_snippet()
-    assert "<script" not in snippet
+    assert "<script" not in made.report._repr_html_()
 
 
 def test_the_page_has_twelve_sections_and_the_answers_of_the_curator(page):
@@ -183,15 +182,6 @@ def test_a_charge_of_others_that_is_not_private_makes_the_total_doubtful(frame):
     assert "Row 1 of the ledger is not private" not in own
 
 
-def test_each_of_several_fits_has_its_own_pictures(frame):
-    ledger = PrivacyAccountant(5.0, 1e-6)
-    fits = [DPGauss(2, accountant=ledger).fit(frame) for _ in range(2)]
-    page = ReleaseReport(fits).html()
-    for name in ("scree", "scree2", "loadings", "loadings2"):
-        assert page.count(f'id="picture-{name}"') == 1
-    assert page.count("Release 2: DPGauss.") == 3
-
-
 def test_figures_that_do_not_hold_are_called_so_where_they_stand(frame):
     report = declared(frame, fitted_before="yes")
     assert "the figures below do not hold" in report.html()
@@ -217,7 +207,7 @@ def test_the_box_of_a_release(frame, parameters, charged, says):
     page = report.html()
     box = page[page.index('<section class="box') : page.index("</section>")]
     status = re.match('<section class="box ([a-z-]+)"', box)[1]
-    assert says in box and says in report.html_snippet()
+    assert says in box and says in report._repr_html_()
     assert (status == "private") == (says.startswith("Private, and"))
     assert (status == "not-private") == ("NOT" in says)
     assert ("No ledger was charged" in box) == (status == "uncharged")
@@ -372,48 +362,27 @@ def test_a_directory_in_use_is_refused_without_force(made, tmp_path):
 
 def test_a_notebook_shows_the_box_and_the_pictures(made):
     shown = made.report._repr_html_()
-    assert shown == made.report.html_snippet() and shown.count("<img src=") == 3
+    assert '<section class="box' in shown and shown.count("<img src=") == 3
     assert repr(made.report) == "<ReleaseReport of DPGauss: epsilon=1, delta=1e-06>"
-
-
-def test_open_shows_the_page(made, monkeypatch):
-    opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    made.report.open()
-    (address,) = opened
-    assert address.startswith("file:///") and address.endswith(".html")
 
 
 def test_the_dictionary_is_a_copy(made):
     made.report.dict()["title"] = "another"
-    made.report.dict()["fits"].clear()
+    made.report.dict()["fit"].clear()
     assert json.loads(made.report.json()) == made.report.dict() == document_of(made.folder / "out")
     assert made.report.dict()["title"] == TITLE
 
 
-def test_a_fit_and_its_map_are_one_release(frame, tmp_path):
-    accountant = PrivacyAccountant(3.0, 1e-6)
-    pca = DPGauss(2, accountant=accountant).fit(frame)
-    found = projection_map(
-        pca, frame, epsilon=0.5, delta=1e-6, extent=[(-9, 9)] * 2, accountant=accountant
-    )
-    report = ReleaseReport([pca, found], context=Context(**DECISIVE), pictures=False)
-    facts = report.dict()["guarantee"]
-    mus = [one.privacy_.event.mu for one in (pca, found)]
-    assert facts["mu"] == pytest.approx(np.hypot(*mus))
-    assert facts["epsilon"] == pytest.approx(accountant.spent.epsilon)
-    assert "Private, and charged" in report.html()
-    names = report.write(tmp_path / "out")
-    assert {"components.npz", "components2.npz", "components.csv"} < set(names)
-    assert "components2.csv" not in names
-
-
-def test_releases_that_do_not_add_up_are_refused(made, frame):
-    other = DPGauss(2, adjacency="replace-one").fit(frame)
-    with pytest.raises(ValueError, match="write a report of each"):
-        ReleaseReport([made.pca, other])
-    with pytest.raises(ValueError, match="given twice"):
-        ReleaseReport([made.pca, made.pca])
+def test_a_report_is_of_one_release(made, frame):
+    centred = PrivateNearestCentroid(["a", "b"])
+    pipeline = make_pipeline(DPGauss(2), centred).fit(frame, ["a", "b"] * (len(frame) // 2))
+    with pytest.raises(ValueError, match="2 steps of the Pipeline released something"):
+        ReleaseReport(pipeline)
+    assert ReleaseReport(pipeline[:1], pictures=False).dict()["fit"]["core"]["method"] == "DPGauss"
+    with pytest.raises(TypeError, match="a report is of one release"):
+        ReleaseReport([made.pca, made.free])
+    with pytest.raises(ValueError, match="0 steps"):
+        ReleaseReport(make_pipeline(Normalizer()).fit(frame))
     with pytest.raises(TypeError, match="has no privacy_"):
         ReleaseReport(object())
 
