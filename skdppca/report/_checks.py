@@ -35,7 +35,7 @@ from ._contents import (
     table,
 )
 from ._document import read
-from ._facts import account, charges_of, findings_of, guarantee
+from ._facts import account, charges_of, findings_of
 from ._sections import claim
 from ._signature import wrong_signature
 from ._subject import Subject, merged_again, rebuilt
@@ -130,9 +130,6 @@ def _findings(release: Compared) -> Iterator[Finding]:
     for finding in differing(Evidence(report, stated, release.arrays, chains)):
         charged = charged and finding.question != "ledger"
         yield finding
-    if report.delta < 1:  # the check of the price says if not
-        wrong = differences("guarantee", release.document["guarantee"], guarantee(report))
-        yield from _named("files", "figures", wrong)
     if release.whole and release.subject is None:
         no_archive = f"{ARRAYS} is missing, or is not an archive that holds arrays of a fit only"
         yield Finding("files", "files", no_archive)

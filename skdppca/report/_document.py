@@ -12,48 +12,21 @@ from ..plotting._pipeline_steps import UnreleasedStep
 from ..privacy import PrivacyReport, ReleaseRow, Statement
 from ._contents import archived, as_json
 from ._context import LONGEST_TITLE, Context
-from ._facts import account, findings_of, guarantee
+from ._facts import account, findings_of
 from ._subject import Subject
 
 SCHEMA = "skdppca-report/1"
 
-Adjacency = Literal["add-remove", "replace-one"]
 Count = Annotated[int, Meta(ge=0)]
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Identity = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 Number = int | float | Literal["inf", "-inf", "nan"]
 Positive = Annotated[float, Meta(ge=0)] | Literal["inf"]
 Share = Annotated[float, Meta(ge=0, le=1)]
-Text = Annotated[str, Meta(min_length=1)]
 
 
 class StatedPart(Struct, forbid_unknown_fields=True, kw_only=True):
     """A part of the document; a key that it does not have is refused."""
-
-
-class StatedAttack(StatedPart):
-    """Upper bounds on what an attacker can find out who knows all other records."""
-
-    coin: Share
-    detection: list[tuple[Share, Share]]
-    household: Count
-    household_coin: Share
-
-
-class StatedGuarantee(StatedPart):
-    """The strength of the guarantee."""
-
-    private: bool
-    not_private: list[str]
-    unit: Text
-    adjacency: Adjacency
-    epsilon: Positive
-    delta: Share
-    variant: str
-    mu: Positive | None
-    failure: Share
-    profile: list[tuple[Share, Positive]]
-    attack: StatedAttack | None
 
 
 class StatedLoading(StatedPart):
@@ -82,8 +55,6 @@ class StatedResults(StatedPart):
     n_records: Number | None
     n_records_is_noisy: bool
     lost: Count | None
-    clip: str | None
-    norm_bound: Number | None
     components: list[StatedComponent]
 
 
@@ -118,8 +89,6 @@ class StatedLedger(StatedPart):
     accountant: Identity
     epsilon: Positive
     delta: Share
-    adjacency: Adjacency
-    unit: Text
     rows: Count
     head: Digest
     n_charges: Count
@@ -136,7 +105,6 @@ class ReportDocument(StatedPart):
 
     schema: Literal["skdppca-report/1"]
     title: Annotated[str, Meta(min_length=1, max_length=LONGEST_TITLE)]
-    guarantee: StatedGuarantee
     fit: StatedFit
     results: StatedResults | None
     ledger: StatedLedger | None
@@ -158,7 +126,6 @@ def assemble(
     document = {
         "schema": SCHEMA,
         "title": title,
-        "guarantee": guarantee(subject.report),
         "fit": subject.report.to_dict(),
         "results": findings_of(subject),
         "ledger": None if statement is None else account(statement, subject.report),

@@ -13,8 +13,6 @@ import numpy as np
 from .._text import INTERACTION
 from ..plotting._noise_of_fits import BAR_SDS, alignments, entry_errors, variance_intervals
 from ..privacy import (
-    GaussianEvent,
-    PrivacyEvent,
     PrivacyReport,
     Receipt,
     Statement,
@@ -43,36 +41,13 @@ MOST_TOLD = 30
 MOST_LISTED = 12
 
 
-def guarantee(report: PrivacyReport) -> dict[str, Any]:
-    """Return the strength of the guarantee of a release, as JSON-able values.
-
-    Parameters
-    ----------
-    report : PrivacyReport
-    """
-    event, private = report.cost, report.private
-    gaussian = event if isinstance(event, GaussianEvent) else None
-    return jsonable(
-        {
-            "private": private,
-            "not_private": report.not_private,
-            "unit": report.unit,
-            "adjacency": report.adjacency,
-            "epsilon": report.epsilon,
-            "delta": report.delta,
-            "variant": event.kind,
-            "mu": gaussian and gaussian.mu,
-            "failure": gaussian.failure if gaussian else 0.0,
-            "profile": [[at, epsilon_of_event(event, at)] for at in DELTAS] if private else [],
-            "attack": _attack(event) if private else None,
-        }
-    )
-
-
-def _attack(event: PrivacyEvent) -> dict[str, Any]:
+def strength(report: PrivacyReport) -> dict[str, Any]:
+    """Return the strength of the guarantee of a private release, and what attacks can do."""
+    event = report.cost
     return {
+        "profile": {f"{at:g}": epsilon_of_event(event, at) for at in DELTAS},
         "coin": coin(event),
-        "detection": [[at, detection_rate(event, at)] for at in FALSE_ALARMS],
+        "detection": [detection_rate(event, at) for at in FALSE_ALARMS],
         "household": HOUSEHOLD,
         "household_coin": coin(event, units=HOUSEHOLD),
     }
@@ -122,8 +97,6 @@ def findings_of(subject: Subject) -> dict[str, Any] | None:
             "n_records": _at(arrays.get("n_samples"), ()),
             "n_records_is_noisy": not (public or math.isinf(report.epsilon)),
             "lost": int(np.sum(directions <= 0)) if known else None,
-            "clip": report.details.get("clip"),
-            "norm_bound": report.details.get("norm_bound"),
             "components": described,
         }
     )
@@ -153,8 +126,6 @@ def account(statement: Statement, report: PrivacyReport) -> dict[str, Any]:
             "accountant": chain.terms.accountant,
             "epsilon": budget.epsilon,
             "delta": budget.delta,
-            "adjacency": chain.terms.adjacency,
-            "unit": chain.terms.unit,
             "rows": len(chain.rows),
             "head": chain.head(),
             "n_charges": len(chain.receipts),

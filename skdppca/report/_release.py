@@ -87,7 +87,7 @@ class ReleaseReport:
     >>> accountant = PrivacyAccountant(epsilon=3.0, delta=1e-6)
     >>> pca = DPGauss(n_components=2, epsilon=1.0, accountant=accountant).fit(load_digits().data)
     >>> report = ReleaseReport(pca, title="Digits", context=Context(curator="Clinic"))
-    >>> report.dict()["guarantee"]["epsilon"]
+    >>> report.dict()["fit"]["core"]["guarantee"]["epsilon"]
     1.0
     >>> "Private, but questions are open" in report.html()
     True

@@ -18,6 +18,7 @@ from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ._context import DECISIVE, HAZARDS, LABELS, Answer
 from ._document import report_of
+from ._facts import strength
 from ._found import FIRST, MOST_LINES, beyond, found
 from ._pictures import Picture
 
@@ -116,12 +117,12 @@ def words() -> Any:
 def claim(document: Document) -> list[str]:
     """Return the box in as few lines as a shell has room for."""
     stated, say, status = shown(document), words(), status_of(document)
-    facts = stated["guarantee"]
-    lines = [say.claimed(say.STATUS[status], facts), *_voided(stated)]
-    if not facts["private"]:
-        return [*lines, *map(sentence, facts["not_private"]), say.TREAT_AS_DATA]
+    report = report_of(stated)
+    lines = [say.claimed(say.STATUS[status], report), *_voided(stated)]
+    if not report.private:
+        return [*lines, *map(sentence, report.not_private), say.TREAT_AS_DATA]
     if status != "not-as-stated":
-        lines += _if_wrong(report_of(stated)).values()
+        lines += _if_wrong(report).values()
     return [*lines, say.answered(**_answered(stated))]
 
 
@@ -151,11 +152,12 @@ def _at_more_sites(report: PrivacyReport) -> str:
 
 def status_of(document: Document) -> str:
     """Return the state of the box, a key of `STATUS`."""
-    if not document["guarantee"]["private"]:
+    report = report_of(document)
+    if not report.private:
         return "not-private"
     if _voided(document):
         return "not-as-stated"
-    status, _ = STATES[_charged_at(report_of(document))]
+    status, _ = STATES[_charged_at(report)]
     return "open" if status != "uncharged" and _open(document) else status
 
 
@@ -197,8 +199,8 @@ def budget(document: Document, account: str = "the ledger", name: str = "") -> s
 def page_facts(document: Document) -> dict[str, Any]:
     """Return the document, and what follows from several parts of it, for the templates."""
     document = shown(document)
-    status, facts = status_of(document), document["guarantee"]
-    report, ledger = report_of(document), document["ledger"] or {"charges": [], "n_charges": 0}
+    status, report = status_of(document), report_of(document)
+    ledger = document["ledger"] or {"charges": [], "n_charges": 0}
     parts, charges = parts_of(report), ledger["charges"]
     since = min((one["row"] for one in charges if one["this_release"]), default=0)
     every = [report, *(part.report for part in parts)]
@@ -210,13 +212,13 @@ def page_facts(document: Document) -> dict[str, Any]:
         "beyond": beyond,
         "status": status,
         "voided": _voided(document),
-        "why_not": list(map(sentence, facts["not_private"])),
+        "why_not": list(map(sentence, report.not_private)),
         "budget": budget(document),
         "earlier_charges": since
         and ledger["n_charges"] - sum(one["row"] >= since for one in charges),
         "answered": _answered(document),
-        "strongly": status != "not-as-stated" and float(facts["epsilon"]) <= STRONG,
-        "profile": {f"{at:g}": digits.up(float(value), SHOWN) for at, value in facts["profile"]},
+        "strongly": status != "not-as-stated" and report.epsilon <= STRONG,
+        "strength": strength(report) if report.private else None,
         "seeded": any(one.parameters.get("random_state") is not None for one in every),
         "noiseless": math.isinf(report.epsilon),
         "seeded_rows": [one["row"] for one in charges if one["seeded"] and not one["this_release"]],
@@ -242,7 +244,7 @@ def _voided(document: Document) -> list[str]:
 
 def _decisive(document: Document) -> list[tuple[str, str, Any]]:
     """Return the questions that the figures rest on, the right answers, and the curator's."""
-    entries = document["guarantee"]["unit"] == INTERACTION  # of which a user has many
+    entries = document["fit"]["core"]["guarantee"]["unit"] == INTERACTION  # a user has many
     return [
         (name, right, document["context"].get(name))
         for name, right in DECISIVE.items()

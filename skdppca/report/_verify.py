@@ -116,7 +116,7 @@ def verify(
     """Check a release by three questions, as far as there is something to answer them by.
 
     1. Do the files belong together? The report agrees with itself, with its arrays and with all
-       hashes. What is derived is computed again: prices, figures, and a merged release from the
+       hashes. What is derived is computed again: prices, results, and a merged release from the
        arrays of its parts. The page is not compared with the report: `render` makes it anew.
     2. Does the ledger agree? It has the charge and this release, and adds up to its totals.
     3. Does someone outside vouch? A head of the ledger that you kept, or a signature.

@@ -53,7 +53,7 @@ def test_a_fit(fit, ledger, tmp_path):
 
 def test_a_fit_that_is_not_private(fit):
     report = read("fit", fit("-k", 2, "--epsilon", "inf", "--json"))["report"]
-    assert report["guarantee"]["epsilon"] == "inf"
+    assert report["fit"]["core"]["guarantee"]["epsilon"] == "inf"
 
 
 def test_a_ledger(run, fit, ledger):

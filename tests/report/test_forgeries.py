@@ -19,7 +19,7 @@ from skdppca.privacy import PrivacyReport, Released
 from skdppca.privacy.fit_report import hash_of
 from skdppca.report import ReleaseReport, verify
 from skdppca.report._contents import archived, as_json, hashes_in, sums
-from skdppca.report._facts import findings_of, guarantee
+from skdppca.report._facts import findings_of
 from skdppca.report._subject import rebuilt
 
 from .conftest import document_of, sign
@@ -80,7 +80,6 @@ def forge(out, fit=None):
         arrays = dict(archive)
     subject = rebuilt(report, arrays, arrays["feature_names"].tolist())
     document["fit"], document["results"] = own, findings_of(subject)
-    document["guarantee"] = guarantee(report)
     (out / "report.json").write_text(as_json(document))
     hashed_again(out)
 
@@ -107,11 +106,6 @@ FIT = ("fit", "core")
 
 # What is derived is computed again.
 DERIVED = {
-    "epsilon": (("guarantee", "epsilon"), "files", "figures"),
-    "coin": (("guarantee", "attack", "coin"), "files", "figures"),
-    "household": (("guarantee", "attack", "household_coin"), "files", "figures"),
-    "profile": (("guarantee", "profile", 0, 1), "files", "figures"),
-    "detection": (("guarantee", "attack", "detection", 0, 1), "files", "figures"),
     "share": (("results", "components", 0, "share"), "files", "results"),
     "range": (("results", "components", 0, "range", 0), "files", "results"),
     "entry": (("results", "components", 0, "largest", 0, "entry"), "files", "results"),
@@ -267,7 +261,6 @@ CHANGED = {
         "list": lambda content: b"[]\n",
         "no letters": lambda content: b"\xff\0" + content,
         "order": in_text(lambda text: as_json(dict(reversed(json.loads(text).items())))),
-        "order of the guarantee": turned("guarantee"),
         "order of a fit": turned("fit"),
         "order of the results": turned(*FOUND),
         "order of the context": turned("context"),
@@ -644,7 +637,6 @@ def test_a_long_title_with_white_space_around_it_passes(made, tmp_path):
 def test_a_unit_of_another_direction_does_not_reach_the_page(made, out):
     def turn(document):
         unit = "row\u202e 10.0 nolispe"
-        document["guarantee"]["unit"] = unit
         document["fit"]["core"]["guarantee"]["unit"] = unit
 
     from skdppca.report._sections import page

@@ -329,7 +329,7 @@ def test_a_part_without_a_guarantee_takes_it_from_all(two, parameters):
     assert not pca.privacy_.private
     assert pca.privacy_.not_private == (f"part 2: {broken.privacy_.not_private[0]}",)
     page = ReleaseReport(pca, pictures=False)
-    assert page.dict()["guarantee"]["private"] is False
+    assert page.dict()["fit"]["core"]["guarantee"]["private"] is False
     assert "NOT PRIVATE" in page.html()
     assert not verify_report(pca.privacy_)
 

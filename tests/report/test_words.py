@@ -138,7 +138,7 @@ def test_the_schema_describes_every_report(factory, adjacency, mode):
     assert read(report.json())[0] == document
     assert not verify_report(pca.privacy_)
     assert (document["ledger"] is None) == (given["accountant"] is None)
-    assert document["guarantee"]["private"] == (mode in ("ledger", "none"))
+    assert document["fit"]["core"]["guarantee"]["private"] == (mode in ("ledger", "none"))
     page = report.html()
     assert ("box private" in page) == (mode == "ledger")
     assert "nan" not in re.sub(r"<[^>]*>", "", page).lower().replace("maintenance", "")
