@@ -5,6 +5,7 @@ A report may be made up, and a file anything: nothing here fails because of what
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,7 @@ from ._sections import claim
 from ._signature import wrong_signature
 from ._subject import Subject, merged_again, rebuilt
 
+ODD = "is a link, a pipe or a folder, not a file that skdppca wrote: remove it"
 NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
 
 # What two machines may differ in when they merge the same parts: the last digits, and those that
@@ -53,30 +55,36 @@ LONGEST_VERSION = 60
 class Compared:
     """A directory or a report alone, and the evidence that it is compared with.
 
-    The document is empty, and there is no report, if the report cannot be read. `paid` are the
-    reports of what was charged, of a merged release its parts, and `charges` their receipts.
+    The document and the list of hashes are empty, and there is no report and no subject, if they
+    cannot be read. `paid` are the reports of what was charged, of a merged release its parts, and
+    `charges` their receipts.
     """
 
     def __init__(
-        self,
-        path: Path,
-        whole: bool,
-        statements: Sequence[Statement],
-        head: str | None,
-        signer: Path | None,
+        self, path: Path, statements: Sequence[Statement], head: str | None, signer: Path | None
     ) -> None:
-        self.path, self.whole = path, whole
+        self.path, self.whole = path, path.is_dir()
         self.head, self.signer = head, signer
         self.chains = {one.chain.terms.accountant: one.chain for one in statements}
-        self.listed = hashes_in(path) if whole else None
         self.document: Mapping[str, Any] = {}
+        self.hashes: Mapping[str, str] = {}
         self.report: PrivacyReport | None = None
         self.unread: Exception | None = None
         self.paid: list[PrivacyReport] = []
         self.charges: list[Receipt] = []
         self.arrays: dict[str, Any] | None = None
-        self.subject: Subject | None = None
-        text = _text(path / REPORT if whole else path)
+        self.subject: Any = None
+        self.odd = sorted(
+            one.name
+            for one in (os.scandir(path) if self.whole else ())
+            if one.name in (SUMS, *FILES) and not one.is_file(follow_symlinks=False)
+        )
+        if not self.odd:  # else to read a file may never end
+            self._read()
+
+    def _read(self) -> None:
+        self.hashes = (hashes_in(self.path) if self.whole else None) or {}
+        text = _text(self.path / REPORT if self.whole else self.path)
         try:
             self.document, self.report = read(text)
         except (TypeError, ValueError, RecursionError, ArithmeticError) as error:
@@ -84,13 +92,12 @@ class Compared:
             return
         with suppress(TypeError, ValueError):  # parts that are made up, which a check says
             self.paid, self.charges = paid_by(self.report), charges_of(self.report)
-        self.arrays = read_arrays(path / ARRAYS) if whole else None
-        if self.arrays is None:
-            return
-        parts = read_parts(path / PARTS) if is_merged(self.report.details) else ()
+        self.arrays = read_arrays(self.path / ARRAYS) if self.whole else None
+        parts = read_parts(self.path / PARTS) if is_merged(self.report.details) else ()
         with suppress(Exception):  # of arrays that no fit releases
-            names = np.asarray(self.arrays.get("feature_names", ())).tolist()
-            self.subject = rebuilt(self.report, self.arrays, names, parts)
+            if self.arrays is not None:
+                names = np.asarray(self.arrays.get("feature_names", ())).tolist()
+                self.subject = rebuilt(self.report, self.arrays, names, parts)
 
 
 def _text(path: Path) -> str:
@@ -104,7 +111,9 @@ def _text(path: Path) -> str:
 
 def findings(release: Compared) -> list[Finding]:
     """Return all that differs, as far as there is something to compare by."""
-    found: list[Finding] = []
+    found = [Finding("files", "files", f"{name} {ODD}") for name in release.odd]
+    if found:
+        return found
     try:
         found.extend(_findings(release))
         if release.report is not None and not any(one.question == "files" for one in found):
@@ -153,8 +162,8 @@ def _named(question: Question, what: str, wrong: Iterable[str]) -> Iterator[Find
 
 def _wrong_files(release: Compared) -> Iterator[str]:
     """Yield which files are missing, changed, or no part of the release."""
-    path, listed, report = release.path, release.listed, release.report
-    if listed is None:
+    path, listed, report = release.path, release.hashes, release.report
+    if not listed:
         yield NO_SUMS
         return
     expected = {*listed} & {*FILES}
@@ -297,6 +306,6 @@ def _wrong_head(release: Compared) -> Iterator[str]:
 
 def _wrong_signer(release: Compared, signer: Path) -> Iterator[str]:
     wrong = NO_SUMS
-    if release.listed is not None:
-        wrong = wrong_signature(sums(release.listed), release.path, signer)
+    if release.hashes:
+        wrong = wrong_signature(sums(release.hashes), release.path, signer)
     yield from filter(None, [wrong])

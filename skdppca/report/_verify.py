@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from itertools import compress
 from os import PathLike
 from pathlib import Path
 from shlex import quote
-from typing import Any, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from .._text import printable
-from ..privacy import BaseAccountant, Finding, PrivacyLedger, PrivacyReport, Statement
+from ..privacy import BaseAccountant, PrivacyLedger, Statement
 from ..privacy.checks import MISSING, UNCHARGED, Question, anew
 from ..privacy.parts import is_merged
 from ._checks import Compared, findings
-from ._contents import FILES, PAGE, SIGNATURE, SUMS
+from ._contents import PAGE, SIGNATURE, SUMS
 from ._directory import instead_of
 from ._sections import claim, status_of, words
 
@@ -26,28 +24,21 @@ Status = Literal[
     "private", "unchecked", "open", "uncharged", "not-as-stated", "not-private", "differs"
 ]
 
-ODD = "is a link, a pipe or a folder, not a file that skdppca wrote: remove it"
-
 NOT_REACHED = "Not reached, because the report cannot be read."
 
 # Differences of one question in the text.
 MOST_SHOWN = 8
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(Compared):
     """The answers to three questions about a release; as text, a line each.
 
-    Parameters
+    Attributes
     ----------
     report : PrivacyReport or None
         What the fit says of itself; None if it cannot be read.
     findings : tuple of Finding
         All that differs.
-    asked : tuple of {"files", "ledger", "outside"}
-        The questions that there was something to answer by.
-    notes : dict of str to str
-        For a question: what its answer leaves out, or why there is none.
     document : dict
         What ``report.json`` holds; empty if it cannot be read.
     hashes : dict of str to str
@@ -56,13 +47,27 @@ class Verification:
         The release as its arrays give it, if they do.
     """
 
-    report: PrivacyReport | None
-    findings: tuple[Finding, ...]
-    asked: tuple[Question, ...]
-    notes: Mapping[Question, str] = field(default_factory=dict)
-    document: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    hashes: Mapping[str, str] = field(default_factory=dict, repr=False)
-    subject: Any = field(default=None, repr=False)
+    def __init__(
+        self, path: Path, statements: Sequence[Statement], head: str | None, signer: Path | None
+    ) -> None:
+        super().__init__(path, statements, head, signer)
+        self.findings = tuple(findings(self))
+
+    @property
+    def asked(self) -> tuple[Question, ...]:
+        """The questions that there was something to answer by."""
+        read = self.report is not None
+        outside = self.signer is not None or (self.head is not None and read)
+        return tuple(compress(get_args(Question), (True, read and self.chains, outside)))
+
+    @property
+    def notes(self) -> dict[Question, str]:
+        """What the answer to each question leaves out, or why there is none."""
+        return {
+            "files": _on_files(self),
+            "ledger": _on_ledger(self),
+            "outside": _on_outside(self),
+        }
 
     @property
     def agrees(self) -> bool:
@@ -85,13 +90,13 @@ class Verification:
         return "private" if "ledger" in self.asked and not kinds else "unchecked"
 
     def __str__(self) -> str:
-        say, kinds = words(), {one.what for one in self.findings}
+        say, notes, kinds = words(), self.notes, {one.what for one in self.findings}
         readable = self.report and not any(one.question == "files" for one in self.findings)
         lines = claim(self.document) if readable else []
         for question, asks in say.VERIFIED.items():
             wrong = [one for one in self.findings if one.question == question]
             answer = "Yes. " if question in self.asked else ""
-            answer = "Not in full." if wrong else f"{answer}{self.notes.get(question, NOT_REACHED)}"
+            answer = "Not in full." if wrong else f"{answer}{notes[question]}"
             answer = "No." if any(one.what != MISSING for one in wrong) else answer
             lines.append(f"{asks} {answer}".rstrip())
             lines += [f"  {one.what}: {one.says}" for one in wrong[:MOST_SHOWN]]
@@ -168,7 +173,6 @@ def verify(
     """
     path = Path(directory)
     check_directory(path, report=True)
-    whole = path.is_dir()
     ledgers = [*ledger] if isinstance(ledger, list | tuple) else [cast(Ledger, ledger)]
     ledgers = [] if ledger is None else ledgers
     head = None if head is None else head.strip().lower()
@@ -176,41 +180,12 @@ def verify(
         raise ValueError("head needs a ledger to compare with; pass ledger=...")
     if head is not None and not re.fullmatch("[0-9a-f]{64}", head):
         raise ValueError(f"head={head!r} is not a head; pass its 64 digits (0-9, a-f) alone")
-    if signer is not None and not whole:
+    if signer is not None and not path.is_dir():
         raise ValueError(
             f"{path} is not a directory, so no signed hashes can lie in it; pass the directory"
         )
-    if whole and (odd := _odd_files(path)):
-        wrong = tuple(Finding("files", "files", f"{name} {ODD}") for name in odd)
-        return Verification(None, wrong, ("files",))
-    release = Compared(
-        path, whole, list(map(_statement, ledgers)), head, None if signer is None else Path(signer)
-    )
-    read = release.report is not None
-    asked = (True, read and release.chains, signer is not None or (head is not None and read))
-    return Verification(
-        release.report,
-        tuple(findings(release)),
-        tuple(compress(get_args(Question), asked)),
-        {
-            "files": _on_files(release),
-            "ledger": _on_ledger(release),
-            "outside": _on_outside(release),
-        },
-        release.document,
-        release.listed or {},
-        release.subject,
-    )
-
-
-def _odd_files(path: Path) -> list[str]:
-    """Return the names of a release that no plain file has: to read it may never end."""
-    names = {SUMS, *FILES}
-    return sorted(
-        one.name
-        for one in os.scandir(path)
-        if one.name in names and not one.is_file(follow_symlinks=False)
-    )
+    statements = list(map(_statement, ledgers))
+    return Verification(path, statements, head, None if signer is None else Path(signer))
 
 
 def _statement(ledger: Ledger) -> Statement:
@@ -247,7 +222,7 @@ def _on_files(release: Compared) -> str:
     if not release.whole:
         return "Only the report was checked. To check the files, give the directory."
     notes = []
-    if release.report is not None and release.listed is not None:
+    if release.report is not None and release.hashes:
         stated = release.document["ledger"]
         totals = stated is not None and stated["accountant"] not in release.chains
         alone = [PAGE, *_alone(release), *["the ledger's totals"] * totals]
@@ -269,14 +244,14 @@ def _alone(release: Compared) -> list[str]:
 
 def _on_ledger(release: Compared) -> str:
     report, chains = release.report, release.chains
+    if report is None:
+        return NOT_REACHED
     if not chains:
-        if report is not None and "sites" in report.details:
+        if "sites" in report.details:
             return "Not checked. `skdppca ledger show FILE` at each site should name this release."
         if not release.charges:
             return "There is nothing to check, because no ledger was charged."
         return "Not checked. To check the charges, give each ledger: --ledger FILE."
-    if report is None:
-        return NOT_REACHED
     note = "Not checked: who wrote the ledger."
     if release.head is None and release.signer is None:
         note += " To find out, ask for its head or a signature through another channel."
