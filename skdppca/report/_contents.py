@@ -46,12 +46,6 @@ MOST_LISTED = 2**14
 OVERHEAD = 1024
 NUMBERS = re.compile("bool|u?int(8|16|32|64)|float(16|32|64)")
 
-# Readers of the headers of arrays, by the version of their format.
-HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
-
 # A spreadsheet may run a cell that begins so as a formula, also in full width (OWASP, "CSV
 # Injection"). A quote before it makes it text.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -177,13 +171,10 @@ def _array(content: bytes) -> np.ndarray:
         If it is no array of numbers, or of names.
     """
     file = io.BytesIO(content)
-    read_header = HEADERS[np.lib.format.read_magic(file)]
-    shape, by_column, dtype = read_header(file)
-    numbers = file.read()
-    if dtype.kind not in "biufU" or len(numbers) != prod(shape) * dtype.itemsize or not numbers:
+    array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
+    if array.dtype.kind not in "biufU" or file.read(1) or not array.nbytes:
         raise ValueError("it holds something else, or nothing")
-    array = np.frombuffer(numbers, dtype).reshape(shape, order="F" if by_column else "C").copy()
-    if dtype.kind == "U" and not (array.ndim == 1 and array.tolist()):  # which fails for no text
+    if array.dtype.kind == "U" and not (array.ndim == 1 and array.tolist()):  # fails for no text
         raise ValueError("it holds no names")
     return array
 

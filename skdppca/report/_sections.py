@@ -51,8 +51,11 @@ SHOWN = 4
 STRONG = 1.0
 
 
+@cache
 def templates() -> Any:
-    """jinja2's environment; what a fit asks for before it is charged, for it writes a page.
+    """Return jinja2's environment; a fit asks for it before it is charged, for it writes a page.
+
+    Templates of HTML escape every value; the words are plain text.
 
     Raises
     ------
@@ -60,19 +63,11 @@ def templates() -> Any:
         Without jinja2.
     """
     try:
-        import jinja2  # noqa: F401
+        from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
     except ImportError:
         raise ImportError(
             f"The page of a release needs jinja2. Install it: {how_to_install('report')}"
         ) from None
-    return _environment()
-
-
-@cache
-def _environment() -> Any:
-    """Templates of HTML escape every value; the words are plain text."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
     environment = Environment(
         loader=PackageLoader("skdppca.report"),
         autoescape=select_autoescape(["html"], default_for_string=True),
