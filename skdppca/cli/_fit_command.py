@@ -21,14 +21,14 @@ from ..private_data import Public
 from ..report import ReleaseReport
 from ..report._context import check_words
 from ..report._directory import Directory, writing
-from ..report._results import advice, not_stated, results
+from ..report._results import advice, results
 from . import _parameter_options as take
 from ._charged_ledger import Charged, check_counts, check_there, command, told
 from ._column_names import Wanted
 from ._context_file import context_of
 from ._csv_files import DELIMITERS, CsvFormat
 from ._json import FitDocument
-from ._out_directory import apart, replaced, spare, where_written, write
+from ._out_directory import apart, not_stated, replaced, spare, where_written, write
 from ._parameter_options import Command, Frees, argument, flag, option, parameters
 from ._read_rows import files_of, looked_at, opened
 from ._rehearsal import rehearse

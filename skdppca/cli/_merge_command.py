@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ..report import ReleaseReport, merge
 from ..report._directory import writing
-from ..report._results import advice, not_stated, results
+from ..report._results import advice, results
 from ..report._sections import templates
 from ._context_file import context_of
 from ._json import MergeDocument
-from ._out_directory import apart, replaced, where_written, write
+from ._out_directory import apart, not_stated, replaced, where_written, write
 from ._parameter_options import Command, argument, flag, option
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from shlex import quote
 
 from ..report import ReleaseReport, verify
 from ..report._contents import FILES, REPORT, SUMS
 from ..report._directory import Directory
 from ._terminal import SHOWN
+
+NOT_STATED = "No --title and no --context: the page says 'Not stated'. To state them, in a copy:"
 
 
 def spare(out: Path, *read: Path | None) -> None:
@@ -83,3 +86,12 @@ def where_written(out: Path, written: list[str], why: str) -> str:
     """Say which files a release has, and why it has no pictures."""
     text = f"Written to {out}/: {', '.join(written)}"
     return text + (f"\nNo pictures: {why}" if why else "")
+
+
+def not_stated(out: Path, *words: object) -> list[str]:
+    """How to give a title and answers to a release that has neither."""
+    if any(one is not None for one in words):
+        return []
+    return [
+        f"{NOT_STATED}\n  skdppca declare {quote(str(out))} --title TEXT --context FILE --out DIR"
+    ]

@@ -1,10 +1,8 @@
 """The report of a release: a page to decide on, files to publish, and checks of these."""
 
 from ._context import Context
-from ._declare import declare
-from ._load import load
-from ._merge import merge
-from ._release import ReleaseReport, render
+from ._load import load, merge
+from ._release import ReleaseReport, declare, render
 from ._verify import Verification, verify
 
 __all__ = [

@@ -7,9 +7,10 @@ import logging
 import re
 import warnings
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .. import plotting
@@ -17,12 +18,7 @@ from .._text import printable
 from ..plotting._display import UNSTATED, figure
 from ._subject import Subject
 
-# Left out of the files: matplotlib's version, and the time.
-METADATA: dict[str, dict[str, None]] = {
-    ".png": {"Software": None},
-    ".pdf": {"CreationDate": None},
-    ".svg": {"Date": None},
-}
+# Left out of a picture: what tells of the machine or the time.
 NOTHING = dict.fromkeys(("Date", "Creator", "Format", "Type"))
 
 # Text stays text, so that a file is read aloud and searched. The font comes with matplotlib, so
@@ -99,44 +95,38 @@ def draw(
 
 
 def _drawn(subject: Subject, image_shape: Sequence[int] | None, title: str) -> Iterator[Picture]:
-    fitted = subject.fitted
-    if subject.report.private:
-        canvas = figure(5.2, 4.0)
-        curve = plotting.PrivacyCurveDisplay.from_report(
-            subject.report, ax=canvas.subplots(), name="this release", title=title
-        )
-        yield _picture("privacy", canvas, curve)
-    if "explained_variance" in subject.arrays:
-        canvas = figure(6.4, 3.6)
-        scree = plotting.ScreeDisplay.from_estimator(fitted, ax=canvas.subplots(), title=title)
-        yield _picture("scree", canvas, scree)
-    if "components" in subject.arrays and image_shape is None:
-        count = min(len(fitted.components_), MOST_COMPONENTS)
-        rows = min(len(subject.names), MOST_FEATURES)
-        canvas = figure(max(4.6, 2.9 + 0.62 * count), max(2.4, 1.5 + 0.27 * rows))
-        loadings = plotting.LoadingsDisplay.from_estimator(
+    report, fitted, arrays = subject.report, subject.fitted, subject.arrays
+    if report.private:
+        bound = plotting.PrivacyCurveDisplay.from_report
+        draw_bound = partial(bound, report, name="this release", title=title)
+        yield _picture("privacy", (5.2, 4.0), draw_bound)
+    if "explained_variance" in arrays:
+        scree = partial(plotting.ScreeDisplay.from_estimator, fitted, title=title)
+        yield _picture("scree", (6.4, 3.6), scree)
+    if "components" in arrays and image_shape is None:
+        count, rows = min(len(fitted.components_), MOST_COMPONENTS), len(subject.names)
+        loadings = partial(
+            plotting.LoadingsDisplay.from_estimator,
             fitted,
             components=count,
             max_features=MOST_FEATURES,
             feature_names=subject.names,
-            ax=canvas.subplots(),
             title=title,
         )
-        yield _picture("loadings", canvas, loadings)
-    elif "components" in subject.arrays:
-        canvas = figure(6.4, 3.2)
-        images = plotting.ComponentsImageDisplay.from_estimator(
-            fitted,
-            tuple(image_shape or ()),
-            max_components=MOST_IMAGES,
-            ax=canvas.subplots(),
-            title=title,
+        height = max(2.4, 1.5 + 0.27 * min(rows, MOST_FEATURES))
+        yield _picture("loadings", (max(4.6, 2.9 + 0.62 * count), height), loadings)
+    elif "components" in arrays:
+        display, shape = plotting.ComponentsImageDisplay, tuple(image_shape or ())
+        images = partial(
+            display.from_estimator, fitted, shape, max_components=MOST_IMAGES, title=title
         )
-        yield _picture("components", canvas, images)
+        yield _picture("components", (6.4, 3.2), images)
 
 
-def _picture(name: str, canvas: Any, display: Any) -> Picture:
-    return Picture(name, printable(display.alt_text_), _address(canvas))
+def _picture(name: str, size: tuple[float, float], display: Callable[..., Any]) -> Picture:
+    canvas = figure(*size)
+    drawn = display(ax=canvas.subplots())
+    return Picture(name, printable(drawn.alt_text_), _address(canvas))
 
 
 def _address(drawn: Any) -> str:

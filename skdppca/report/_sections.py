@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache, partial
 from types import SimpleNamespace
@@ -17,10 +17,7 @@ from ..privacy.gdp import float_up
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ._context import DECISIVE, HAZARDS, LABELS, Answer
-from ._document import report_of
-from ._facts import strength
-from ._found import FIRST, MOST_LINES, beyond, found
-from ._pictures import Picture
+from ._document import report_of, strength
 
 Document = Mapping[str, Any]
 
@@ -113,12 +110,12 @@ def claim(document: Document) -> list[str]:
     """Return the box in as few lines as a shell has room for."""
     stated, say, status = shown(document), words(), status_of(document)
     report = report_of(stated)
-    lines = [say.claimed(say.STATUS[status], report), *_voided(stated)]
+    lines = [say.claimed(say.STATUS[status], report), *_objections(stated)[0]]
     if not report.private:
         return [*lines, *map(sentence, report.not_private), say.TREAT_AS_DATA]
     if status != "not-as-stated":
         lines += _if_wrong(report).values()
-    return [*lines, say.answered(**_answered(stated))]
+    return [*lines, _answered(stated)]
 
 
 def _if_wrong(report: PrivacyReport) -> dict[str, str]:
@@ -150,10 +147,11 @@ def status_of(document: Document) -> str:
     report = report_of(document)
     if not report.private:
         return "not-private"
-    if _voided(document):
+    wrong, unanswered = _objections(document)
+    if wrong:
         return "not-as-stated"
     status, _ = STATES[_charged_at(report)]
-    return "open" if status != "uncharged" and _open(document) else status
+    return "open" if status != "uncharged" and unanswered else status
 
 
 def _charged_at(report: PrivacyReport) -> str:
@@ -195,6 +193,7 @@ def page_facts(document: Document) -> dict[str, Any]:
     """Return the document, and what follows from several parts of it, for the templates."""
     document = shown(document)
     status, report = status_of(document), report_of(document)
+    wrong, unanswered = _objections(document)
     ledger = document["ledger"] or {"charges": [], "n_charges": 0}
     parts, charges = parts_of(report), ledger["charges"]
     since = min((one["row"] for one in charges if one["this_release"]), default=0)
@@ -203,15 +202,13 @@ def page_facts(document: Document) -> dict[str, Any]:
         **document,
         "HAZARDS": HAZARDS,
         "LABELS": LABELS,
-        "MOST_LINES": MOST_LINES,
-        "beyond": beyond,
         "status": status,
-        "voided": _voided(document),
-        "why_not": list(map(sentence, report.not_private)),
+        "voided": wrong,
         "budget": budget(document),
         "earlier_charges": since
         and ledger["n_charges"] - sum(one["row"] >= since for one in charges),
         "answered": _answered(document),
+        "any_open": bool(unanswered),
         "strongly": status != "not-as-stated" and report.epsilon <= STRONG,
         "strength": strength(report) if report.private else None,
         "seeded": any(one.parameters.get("random_state") is not None for one in every),
@@ -224,48 +221,38 @@ def page_facts(document: Document) -> dict[str, Any]:
     }
 
 
-def _voided(document: Document) -> list[str]:
-    """Return what is declared, or known of a Pipeline, that makes the figures wrong."""
-    return [
-        words().voided(HAZARDS[name], _told(given))
-        for name, right, given in _decisive(document)
-        if given and given["answer"] not in (right, "unknown")
-    ] + [
+def _objections(document: Document) -> tuple[list[str], list[int]]:
+    """Return what makes the figures wrong, and the numbers of the questions that are open.
+
+    The first is declared, or known of a Pipeline. The figures rest on the answers to the others.
+    """
+    wrong, unanswered = [], []
+    for number, (name, question) in enumerate(HAZARDS.items(), start=1):
+        right, given = DECISIVE.get(name), document["context"].get(name)
+        if name == "several_units" and _unit(document) == INTERACTION:  # of which a user has many
+            right = None
+        if right and (not given or given["answer"] == "unknown"):
+            unanswered.append(number)
+        elif right and given["answer"] != right:
+            wrong.append(words().voided(question, _told(given)))
+    wrong += [
         words().fitted_step(step["name"], step["kind"])
         for step in document["steps"]
         if step["place"] == "before" and step["fitted"]
     ]
+    return wrong, unanswered
 
 
-def _decisive(document: Document) -> list[tuple[str, str, Any]]:
-    """Return the questions that the figures rest on, the right answers, and the curator's."""
-    entries = document["fit"]["core"]["guarantee"]["unit"] == INTERACTION  # a user has many
-    return [
-        (name, right, document["context"].get(name))
-        for name, right in DECISIVE.items()
-        if not (entries and name == "several_units")
-    ]
-
-
-def _open(document: Document) -> list[int]:
-    """Return the numbers of the questions that decide and are not answered."""
-    numbers = list(HAZARDS)
-    return [
-        numbers.index(name) + 1
-        for name, _, given in _decisive(document)
-        if not given or given["answer"] == "unknown"
-    ]
-
-
-def _answered(document: Document) -> dict[str, Any]:
-    """Return how many of the questions are answered, and which that decide are not."""
+def _answered(document: Document) -> str:
+    """Say how many of the questions are answered, and which that decide are not."""
     given = [document["context"].get(name) for name in HAZARDS]
-    return {
-        "number": sum(bool(one) and one["answer"] != "unknown" for one in given),
-        "of": len(HAZARDS),
-        "open_ones": _open(document),
-        "objection": bool(_voided(document)),
-    }
+    number = sum(bool(one) and one["answer"] != "unknown" for one in given)
+    wrong, unanswered = _objections(document)
+    return str(words().answered(number, len(HAZARDS), unanswered, bool(wrong)))
+
+
+def _unit(document: Document) -> str:
+    return str(document["fit"]["core"]["guarantee"]["unit"])
 
 
 # Filters of the templates.
@@ -304,27 +291,3 @@ def _short(value: Any) -> str:
         return f"[{len(value)} values]"
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-
-
-def page(document: Document, pictures: Sequence[Picture], template: str = "page.html") -> str:
-    """Return the page as HTML text: one file that loads nothing.
-
-    Parameters
-    ----------
-    document : dict
-        What a report holds, as JSON-able values.
-    pictures : sequence of Picture
-    template : {"page.html", "snippet.html"}
-        The second is the box, what was found and the pictures, to stand in another page.
-    """
-    environment = templates()
-    style = environment.loader.get_source(environment, "style.css")[0].strip()
-    text: str = environment.get_template(template).render(
-        page_facts(document),
-        first=FIRST,
-        found=found(document),
-        pictures=pictures,
-        say=words(),
-        style=style,
-    )
-    return text.strip() + "\n"

@@ -19,7 +19,7 @@ from skdppca.privacy import GaussianEvent, PrivacyReport, Released
 from skdppca.privacy.installing import how_to_install
 from skdppca.report._context import HAZARDS
 from skdppca.report._results import lost
-from skdppca.report._sections import status_of
+from skdppca.report._sections import status_of, templates
 
 from .conftest import NAMES, assert_refused, charges
 
@@ -241,6 +241,7 @@ def test_names_that_the_terminal_cannot_spell_end_no_paid_fit(fit, rows, tmp_pat
 
 
 def test_the_demo_runs_where_no_report_can_be_written(run, tmp_path, monkeypatch):
+    templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     result = run("demo", "--out", tmp_path / "demo")
     assert result.status == 0
@@ -324,6 +325,7 @@ def test_where_a_ledger_is_required_or_missing_the_refusal_names_what_to_do(
 
 
 def test_without_a_library_of_the_report_nothing_is_charged(monkeypatch, fit, ledger):
+    templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     assert_refused(fit("--ledger", ledger), how_to_install("report"), ledger=ledger)
 

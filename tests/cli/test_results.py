@@ -7,8 +7,7 @@ import pytest
 
 from skdppca import DPGauss
 from skdppca.report import Context, ReleaseReport
-from skdppca.report._found import found
-from skdppca.report._results import results
+from skdppca.report._results import found, results
 
 from .conftest import csv_of
 

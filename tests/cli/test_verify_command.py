@@ -14,8 +14,7 @@ from skdppca.exceptions import SeededNoiseWarning
 from skdppca.privacy import event_from_dict
 from skdppca.privacy.chain import canonical
 from skdppca.report._contents import hashes_in, sums
-from skdppca.report._document import report_of
-from skdppca.report._facts import findings_of
+from skdppca.report._document import findings_of, report_of
 from skdppca.report._subject import rebuilt
 
 from .conftest import assert_refused, csv_of, people

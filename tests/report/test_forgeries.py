@@ -19,7 +19,7 @@ from skdppca.privacy import PrivacyReport, Released
 from skdppca.privacy.fit_report import hash_of
 from skdppca.report import ReleaseReport, verify
 from skdppca.report._contents import archived, as_json, hashes_in, sums
-from skdppca.report._facts import findings_of
+from skdppca.report._document import findings_of
 from skdppca.report._subject import rebuilt
 
 from .conftest import document_of, sign
@@ -639,7 +639,7 @@ def test_a_unit_of_another_direction_does_not_reach_the_page(made, out):
         unit = "row\u202e 10.0 nolispe"
         document["fit"]["core"]["guarantee"]["unit"] = unit
 
-    from skdppca.report._sections import page
+    from skdppca.report._results import page
 
     document = made.report.dict()
     turn(document)
