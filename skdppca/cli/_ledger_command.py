@@ -179,14 +179,14 @@ class LedgerVerify(Command):
     Parameters
     ----------
     report : list of Path
-        A DIR that a fit wrote, or its report.json: the ledger must hold its release.
+        A DIR that a fit wrote: the ledger must hold its release.
 
     Examples
     --------
     skdppca ledger verify patients.ledger --report release/
     """
 
-    report: list[Path] = option(nargs="+", default=[], metavar="REPORT")
+    report: list[Path] = option(nargs="+", default=[], metavar="DIR")
     file: Path = argument(metavar="FILE")
 
     def run(self) -> int:

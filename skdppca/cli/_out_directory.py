@@ -7,7 +7,7 @@ from pathlib import Path
 from shlex import quote
 
 from ..report import ReleaseReport, verify
-from ..report._contents import FILES, REPORT, SUMS
+from ..report._contents import FILES, SUMS
 from ..report._directory import Directory
 from ._terminal import SHOWN
 
@@ -40,7 +40,7 @@ def apart(out: Path, *directories: Path) -> None:
 def replaced(out: Path) -> list[str]:
     """Lines about the charge of an earlier release in the directory, which stays."""
     try:
-        one = verify(out / REPORT).report
+        one = verify(out).report
     except OSError:  # there is none
         return []
     if one is None:

@@ -10,7 +10,6 @@ from ..privacy.storage import replaced
 from ..report import verify
 from ..report._release import rendered
 from ..report._results import advice, results
-from ..report._verify import check_directory
 from ._json import ReleaseDocument
 from ._parameter_options import Command, argument, flag, option
 
@@ -39,7 +38,6 @@ class ReportCommand(Command):
 
     def run(self) -> int:
         """Print it, if the files of the release agree; return the exit status."""
-        check_directory(self.directory)
         found = verify(self.directory)
         if found.agrees and self.page is not None:
             with replaced(self.page, ANYONE) as file:

@@ -20,7 +20,6 @@ from ..privacy.storage import parse_json, replaced
 from ..report import verify
 from ..report._contents import cell, read_file
 from ..report._results import advice
-from ..report._verify import check_directory
 from . import _parameter_options as take
 from ._parameter_options import Command, argument, flag, option
 
@@ -72,7 +71,6 @@ class SampleCommand(Command):
         """Draw rows from a release whose files agree, and write them; return the exit status."""
         label = self.out.with_name(f"{self.out.name}.json")
         _check_free(self.out, label, self.force)
-        check_directory(self.directory)
         found = verify(self.directory)
         if not found.agrees:
             print(found)

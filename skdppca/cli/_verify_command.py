@@ -9,7 +9,7 @@ from typing import get_args
 from msgspec import convert
 
 from ..report import verify
-from ..report._verify import Status, check_directory
+from ..report._verify import Status
 from ._charged_ledger import check_there
 from ._json import VerifyDocument
 from ._parameter_options import Command, argument, flag, option
@@ -50,7 +50,6 @@ class VerifyCommand(Command):
 
     def run(self) -> int:
         """Print the answers; return the exit status."""
-        check_directory(self.directory)
         for ledger in self.ledger:
             check_there(ledger)
         found = verify(self.directory, ledger=self.ledger, head=self.head, signer=self.signer)
