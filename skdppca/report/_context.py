@@ -15,22 +15,6 @@ LONGEST = 2000
 # Characters of a title, which has room for three lines.
 LONGEST_TITLE = 300
 
-# How an answer is called on the page.
-LABELS = {
-    "purpose": "Purpose",
-    "curator": "Curator",
-    "contact": "Contact",
-    "region": "Region",
-    "subjects": "Whose data they are",
-    "collected": "How they were collected",
-    "declared_by": "Declared by",
-    "why_this_epsilon": "Why this epsilon",
-    "why_this_unit": "Why this unit",
-    "intended_users": "Intended users",
-    "other_releases": "Other releases of these data",
-    "approvals": "Approvals",
-}
-
 # What can make the figures of a report untrue although all of its checks pass.
 HAZARDS = {
     "fitted_before": (
@@ -55,12 +39,8 @@ HAZARDS = {
 
 # The answers that the figures rest on: each other one contradicts them.
 DECISIVE = {
-    "fitted_before": "no",
-    "several_units": "no",
-    "chosen_by_looking": "no",
-    "facts_are_public": "yes",
-    "rows_shown": "no",
-    "all_charged": "yes",
+    **dict.fromkeys(("fitted_before", "several_units", "chosen_by_looking", "rows_shown"), "no"),
+    **dict.fromkeys(("facts_are_public", "all_charged"), "yes"),
 }
 
 
@@ -211,6 +191,19 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
                 f"{unknown[0]!r} is no part of a context; give any of {', '.join(names)}"
             )
         return cls(**answers)
+
+
+# How an answer is called on the page.
+LABELS = {
+    **{
+        name: name.replace("_", " ").capitalize()
+        for name in Context.__struct_fields__
+        if name not in HAZARDS
+    },
+    "subjects": "Whose data they are",
+    "collected": "How they were collected",
+    "other_releases": "Other releases of these data",
+}
 
 
 def _answer(name: str, given: Any) -> Answer | None:

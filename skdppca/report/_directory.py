@@ -159,19 +159,16 @@ def writing(out: Path, force: bool = False) -> Iterator[Directory]:
         If another run writes there, if something is in the way, or if the place is not writable.
     """
     apart, lock = beside(out, NEXT), FileLock(beside(out, LOCK), timeout=0)
-    busy = False
     try:
         apart.parent.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
-        busy = True
-    except OSError as error:
-        raise _unwritable(out, error) from None
-    if busy:
         raise ValueError(
             f"{out}: another run of skdppca writes to it; wait until that has ended, or choose "
             "another directory"
-        )
+        ) from None
+    except OSError as error:
+        raise _unwritable(out, error) from None
     try:
         _check_free(out, force)
         try:
@@ -211,10 +208,9 @@ def write_all(out: Path, files: Mapping[str, Write], force: bool) -> list[str]:
                 directory.add(name, write)
             return directory.publish()
         except OSError as error:
-            failed = error
+            raise _unwritable(out, error) from None
         finally:
             directory.discard()
-        raise _unwritable(out, failed)
 
 
 def beside(out: Path, suffix: str) -> Path:

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import Interval
 from ..decomposition import BasePrivatePCA, MergedPCA
 from ..decomposition.fitted import read_only
 from ..decomposition.merged import COMMON, Given, merged
+from ..decomposition.parameters import check_parameters
 from ._sections import status_of
 from ._subject import RESTORED, Subject
 from ._verify import agreeing
@@ -170,18 +172,14 @@ def merge(
             f"releases is a {type(releases).__name__}; give a list of fitted estimators or "
             "directories"
         )
-    if n_components is not None and not _is_count(n_components):
-        raise ValueError(
-            f"n_components={n_components!r} is no number of components; give at least 1"
-        )
-    if not isinstance(disjoint, bool | np.bool_):
-        raise TypeError(f"disjoint={disjoint!r} declares nothing; give True or False")
+    check_parameters(
+        {"n_components": [Interval(Integral, 1, None, closed="left"), None]}
+        | {"disjoint": ["boolean"]},
+        {"n_components": n_components, "disjoint": disjoint},
+        "merge",
+    )
     given = [_given(one, f"releases[{place}]") for place, one in enumerate(releases)]
     return merged(given, bool(disjoint), None if n_components is None else int(n_components))
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def _given(release: Any, called: str) -> Given:

@@ -339,14 +339,13 @@ def _joined(
     earlier: Mapping[str, str | None], later: Mapping[str, str | None]
 ) -> dict[str, str | None]:
     """All answers; refuse one that contradicts an earlier one."""
-    known = Context.from_dict(earlier).to_dict()
     for name, answer in later.items():
-        if answer is not None and known[name] not in (None, answer):
+        if answer is not None and earlier[name] not in (None, answer):
             raise ValueError(
                 f"the release states {name} already, and what was stated stays; leave {name} out, "
                 "or tell those who have the release what was wrong"
             )
-    return {name: known[name] or answer for name, answer in later.items()}
+    return {name: earlier[name] or answer for name, answer in later.items()}
 
 
 def rendered(subject: Subject, document: Mapping[str, Any]) -> str:

@@ -26,18 +26,6 @@ WORDS = ("alignment", "largest loadings")
 
 LOST = "lost in the noise"
 
-RANGES = (
-    "The range shows how far the privacy noise may have moved this share. Other people would move "
-    "it further; the range leaves that out."
-)
-CLIPPED = (
-    "The range shows how far the privacy noise may have moved this share. The fit shortens extreme "
-    "records, so the true share may be larger. Other people would move it further; the range "
-    "leaves that out."
-)
-BRACKETS = "In brackets: loadings that the privacy noise alone can explain."
-NO_BRACKETS = "This fit cannot say how precise each loading is. Read the large ones only."
-
 # Sds about 0 that hold 95 % of Laplace noise, and more of Gaussian noise.
 WITHIN = 2.12
 
@@ -134,12 +122,12 @@ def _notes(results: Mapping[str, Any], report: PrivacyReport) -> Iterator[str]:
     listed = results["components"][:MOST_LINES]
     if math.isfinite(report.epsilon):
         if any(map(_range, listed)):
-            yield CLIPPED if "clipped_variances" in report.details else RANGES
+            yield words().ranges("clipped_variances" in report.details)
         if any(text.startswith("(") for one in listed for text in _loadings(one)):
-            yield BRACKETS
+            yield words().BRACKETS
         entries = [entry for one in listed if not _is_lost(one) for entry in one["largest"]]
         if any(entry["noise"] is None for entry in entries):
-            yield NO_BRACKETS
+            yield words().NO_BRACKETS
     if results["n_components"] > len(listed):
         yield beyond(results["n_components"] - len(listed))
 
@@ -258,19 +246,13 @@ def lost(
     number = sum(alignment <= 0 for alignment in alignments)
     if not number:
         return []
-    records, plan = "more records", ""
-    if results is not None and results["lost"] == results["n_components"]:
-        n = float(results["n_records"] or 0)
-        records = enough_records(report, results["n_features"], n)
-        name = "`skdppca plan`" if shell else "skdppca.planner.plan"
-        plan = f" {name} says what would do, and reads no data."
-    scale, epsilon = ("--scale private", "--epsilon") if shell else ('scale="private"', "epsilon")
-    unscaled = report.parameters.get("scale") is None
-    scales = f"{scale} (if the columns have different units), " * unscaled
-    return [
-        f"{words().lost(number, len(alignments))} To see more, fit again with {scales}a larger "
-        f"{epsilon} or {records}. That fit is charged separately.{plan}"
-    ]
+    nothing = results is not None and results["lost"] == results["n_components"]
+    records = "more records"
+    if results is not None and nothing:
+        records = enough_records(report, results["n_features"], float(results["n_records"] or 0))
+    unscaled, say = report.parameters.get("scale") is None, words()
+    more = say.to_see_more(unscaled, records, nothing, shell)
+    return [f"{say.lost(number, len(alignments))} {more}"]
 
 
 def _guarantee(document: Mapping[str, Any], report: PrivacyReport) -> list[str]:

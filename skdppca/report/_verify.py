@@ -113,7 +113,6 @@ class Verification:
         self.document: Mapping[str, Any] = {}
         self.hashes: Mapping[str, str] = {}
         self.report: PrivacyReport | None = None
-        self.unread: Exception | None = None
         # of what was charged, of a merged release its parts: their reports, and the receipts
         self.paid: list[PrivacyReport] = []
         self.charges: list[Receipt] = []
@@ -124,9 +123,11 @@ class Verification:
             for one in sorted(os.scandir(path), key=lambda one: one.name)
             if one.name in (SUMS, *FILES) and not one.is_file(follow_symlinks=False)
         )
-        if not self.findings:  # else to read a file may never end
+        if self.findings:  # to read such a file may never end, so nothing else is checked
+            self.head = self.signer = None
+        else:
             self._read()
-            self.findings = tuple(_all_findings(self))
+            self.findings += tuple(_findings(self))
 
     def _read(self) -> None:
         self.hashes = hashes_in(self.path) or {}
@@ -137,7 +138,7 @@ class Verification:
         try:
             self.document, self.report = read(text)
         except (TypeError, ValueError, RecursionError, ArithmeticError) as error:
-            self.unread = error
+            self.findings = (unreadable(error),)
             return
         with suppress(TypeError, ValueError):  # parts that are made up, which a check says
             self.paid, self.charges = paid_by(self.report), charges_of(self.report)
@@ -299,49 +300,41 @@ def agreeing(path: Path) -> Verification:
     return found
 
 
-def _all_findings(release: Verification) -> list[Finding]:
-    """Return all that differs, as far as there is something to compare by."""
-    found: list[Finding] = []
+def _findings(release: Verification) -> Iterator[Finding]:
+    """Yield all that differs, as far as there is something to compare by."""
+    yield from _checked("files", "files", _wrong_files(release))
+    report, subject, document = release.report, release.subject, release.document
+    if report is not None:
+        chains = list(release.chains.values())
+        evidence = Evidence(report, document["fit"]["release_id"], release.arrays, chains)
+        found = [*_checked("files", "schema", differing(evidence))]
+        yield from found
+        yield from _checked("files", "schema", _unprintable(document))
+        if subject is None:
+            no_archive = f"{ARRAYS} is missing, or is no archive that holds arrays of a fit only"
+            yield Finding("files", "files", no_archive)
+        else:
+            yield from _checked("files", "files", _wrong_table(release.path, subject))
+            yield from _checked("files", "results", _wrong_results(document["results"], subject))
+            yield from _checked("files", "merge", _wrong_merge(subject))
+        if chains and not any(one.question == "ledger" for one in found):
+            yield from _checked("ledger", "totals", _wrong_totals(release, report))
+        if release.head is not None:
+            yield from _checked("outside", "head", _wrong_head(release))
+    if release.signer is not None:
+        for says in _wrong_signature(release, release.signer):
+            yield Finding("outside", "signature", says)
+
+
+def _checked(question: Question, what: str, wrong: Iterable[str | Finding]) -> Iterator[Finding]:
+    """Yield each difference as a finding; one, too, if values that no release has end a check."""
     try:
-        found.extend(_findings(release))
-        if release.report is not None and not any(one.question == "files" for one in found):
-            claim(release.document)
+        for one in wrong:
+            yield one if isinstance(one, Finding) else Finding(question, what, one)
     except ImportError:
         raise
-    except Exception:  # of values that no release has
-        found.append(Finding("files", "schema", "it holds values that cannot be checked"))
-    if release.signer is not None:
-        found += _named("outside", "signature", _wrong_signer(release, release.signer))
-    return found
-
-
-def _findings(release: Verification) -> Iterator[Finding]:
-    if release.unread is not None:
-        yield unreadable(release.unread)
-    yield from _named("files", "files", _wrong_files(release))
-    report, chains = release.report, list(release.chains.values())
-    if report is None:
-        return
-    charged, stated = bool(chains), release.document["fit"]["release_id"]
-    for finding in differing(Evidence(report, stated, release.arrays, chains)):
-        charged = charged and finding.question != "ledger"
-        yield finding
-    if release.subject is None:
-        no_archive = f"{ARRAYS} is missing, or is not an archive that holds arrays of a fit only"
-        yield Finding("files", "files", no_archive)
-    else:
-        yield from _named("files", "files", _wrong_table(release.path, release.subject))
-        stated_results = release.document["results"]
-        yield from _named("files", "results", _wrong_results(stated_results, release.subject))
-        yield from _named("files", "merge", _wrong_merge(release.subject))
-    if charged:
-        yield from _named("ledger", "totals", _wrong_totals(release, report))
-    if release.head is not None:
-        yield from _named("outside", "head", _wrong_head(release))
-
-
-def _named(question: Question, what: str, wrong: Iterable[str]) -> Iterator[Finding]:
-    return (Finding(question, what, says) for says in wrong)
+    except Exception:
+        yield Finding(question, what, "it holds values that cannot be checked")
 
 
 # Do the files belong together?
@@ -375,22 +368,22 @@ def _wrong_files(release: Verification) -> Iterator[str]:
 
 def _wrong_table(path: Path, subject: Subject) -> Iterator[str]:
     if "components" in subject.arrays:
-        same = False
-        with suppress(OSError, KeyError, TypeError, ValueError, IndexError):
-            expected = table(subject)
-            same = read_file(path / TABLE, len(expected)) == expected
-        if not same:
+        expected, stored = table(subject), b""
+        with suppress(OSError):
+            stored = read_file(path / TABLE, len(expected))
+        if stored != expected:
             yield f"{TABLE} does not hold exactly the names and numbers of {ARRAYS}"
 
 
 def _wrong_results(stated: Any, subject: Subject) -> Iterator[str]:
     """Yield what of the results is not what the arrays give."""
-    try:
-        computed = findings_of(subject)
-    except Exception:  # of arrays that no fit releases
-        yield f"they cannot be computed from {ARRAYS}"
-        return
-    yield from differences("results", stated, computed, 0.0)
+    yield from differences("results", stated, findings_of(subject), 0.0)
+
+
+def _unprintable(document: Mapping[str, Any]) -> Iterator[str]:
+    """Fail if the box cannot be said in lines."""
+    claim(document)
+    yield from ()
 
 
 def _wrong_merge(subject: Subject) -> Iterator[str]:
@@ -398,13 +391,9 @@ def _wrong_merge(subject: Subject) -> Iterator[str]:
 
     No ledger has a merged release, because nothing is charged for it. So it is computed again.
     """
-    if not is_merged(subject.report.details):
-        return
-    try:
+    if is_merged(subject.report.details):
         wrong = list(_wrong_parts(subject)) or list(_not_merged(subject))
-    except Exception:  # of parts that are made up
-        wrong = ["they cannot be merged"]
-    yield from (f"the parts in {PARTS}: {one}" for one in wrong)
+        yield from (f"the parts in {PARTS}: {one}" for one in wrong)
 
 
 def _wrong_parts(subject: Subject) -> Iterator[str]:
@@ -519,66 +508,50 @@ def _on_ledger(release: Verification) -> str:
 
 
 def _wrong_head(release: Verification) -> Iterator[str]:
-    for chain in release.chains.values():
-        for row in range(len(chain.rows) + 1):
-            if chain.head(row) == release.head:
-                last = _last_row(release, chain)
-                if row < last:
-                    yield (
-                        f"it is the head of row {row}, before the release in row {last}, so it "
-                        "cannot show that release"
-                    )
-                return
-    yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
+    chains = release.chains.values()
+    heads = {one.head(row): (one, row) for one in chains for row in range(len(one.rows) + 1)}
+    if release.head not in heads:
+        yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
+        return
+    chain, row = heads[release.head]
+    if row < (last := _last_row(release, chain)):
+        yield (
+            f"it is the head of row {row}, before the release in row {last}, so it cannot show "
+            "that release"
+        )
 
 
-def _wrong_signer(release: Verification, signer: Path) -> Iterator[str]:
-    wrong = NO_SUMS
-    if release.hashes:
-        wrong = _wrong_signature(sums(release.hashes), release.path, signer)
-    yield from filter(None, [wrong])
-
-
-def _wrong_signature(signed: str, folder: Path, signer: Path) -> str:
-    """Return what is wrong with the signature in a folder; "" if it is by this key.
-
-    Parameters
-    ----------
-    signed : str
-        The hashes.
-    folder : Path
-        With their signature.
-    signer : Path
-        An SSH public key, such as ``id_ed25519.pub``.
+def _wrong_signature(release: Verification, signer: Path) -> Iterator[str]:
+    """Yield what is wrong with the signature of the hashes, which this public key should verify.
 
     Raises
     ------
     ValueError, OSError
         If the key is none, or `ssh-keygen` cannot be run.
     """
-    key = _public_key(signer)
-    if not (folder / SIGNATURE).is_file():
-        return f"there is no {SIGNATURE}, so these files are not signed; {REMEDY}"
+    key, signature = _public_key(signer), release.path / SIGNATURE
+    if not release.hashes:
+        yield NO_SUMS
+        return
+    if not signature.is_file():
+        yield f"there is no {SIGNATURE}, so these files are not signed; {REMEDY}"
+        return
     with tempfile.TemporaryDirectory() as private:
         allowed = Path(private) / "allowed"
         allowed.write_text(f'signer namespaces="{NAMESPACE}" {key}\n', encoding="utf-8")
         command = ["ssh-keygen", "-Y", "verify", "-f", str(allowed), "-I", "signer"]
-        command += ["-n", NAMESPACE, "-s", str(folder / SIGNATURE)]
-        failed = ""
+        command += ["-n", NAMESPACE, "-s", str(signature)]
+        signed = sums(release.hashes).encode()
         try:
-            done = subprocess.run(
-                command, input=signed.encode(), capture_output=True, timeout=PATIENCE
-            )
+            done = subprocess.run(command, input=signed, capture_output=True, timeout=PATIENCE)
         except (FileNotFoundError, subprocess.TimeoutExpired) as error:
             failed = getattr(error, "strerror", f"it took more than {PATIENCE} s")
-        if failed:
             raise OSError(
                 f"a signature is verified by ssh-keygen, which cannot be run ({failed}); install "
                 "OpenSSH 8.1 or newer"
-            )
-    if done.returncode == 0:
-        return ""
-    return f"{SIGNATURE} is no signature by this key for {NAMESPACE}; {REMEDY}"
+            ) from None
+    if done.returncode != 0:
+        yield f"{SIGNATURE} is no signature by this key for {NAMESPACE}; {REMEDY}"
 
 
 def _public_key(path: Path) -> str:
