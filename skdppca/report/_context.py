@@ -194,12 +194,8 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 # How an answer is called on the page.
-LABELS = {
-    **{
-        name: name.replace("_", " ").capitalize()
-        for name in Context.__struct_fields__
-        if name not in HAZARDS
-    },
+TEXTS = [name for name in Context.__struct_fields__ if name not in HAZARDS]
+LABELS = {name: name.replace("_", " ").capitalize() for name in TEXTS} | {
     "subjects": "Whose data they are",
     "collected": "How they were collected",
     "other_releases": "Other releases of these data",

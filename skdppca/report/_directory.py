@@ -253,14 +253,9 @@ def _check_free(out: Path, force: bool) -> None:
     if os.path.lexists(out) and not out.is_dir():
         raise ValueError(f"{out} is a file; choose another directory")
     if out.exists() and any(out.iterdir()) and not (force and _is_ours(out)):
-        raise ValueError(
-            f"{out} is not empty; choose another directory, "
-            + (
-                "or replace earlier results in it with force=True"
-                if _is_ours(out)
-                else "because it holds no earlier release that could be replaced"
-            )
-        )
+        how = "or replace earlier results in it with force=True"
+        how = how if _is_ours(out) else "because it holds no earlier release that could be replaced"
+        raise ValueError(f"{out} is not empty; choose another directory, {how}")
     if force and os.path.lexists(previous) and not _is_ours(previous):
         raise ValueError(f"{previous} holds what is no release, and would be removed; move it away")
 

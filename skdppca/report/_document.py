@@ -5,15 +5,12 @@ Its figures are functions of public or released values, so who holds these can c
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta, Struct, json
 
-from .._text import INTERACTION
 from ..plotting._noise_of_fits import BAR_SDS, alignments, entry_errors, variance_intervals
 from ..plotting._pipeline_steps import UnreleasedStep
 from ..privacy import (
@@ -85,8 +82,6 @@ class StatedResults(StatedPart):
     n_components: Count
     n_features: Count
     n_records: Number | None
-    n_records_is_noisy: bool
-    lost: Count | None
     components: list[StatedComponent]
 
 
@@ -145,27 +140,24 @@ class ReportDocument(StatedPart):
     image_shape: Annotated[list[Count], Meta(min_length=2, max_length=3)] | None
 
 
-def assemble(
-    subject: Subject,
-    *,
-    title: str,
-    context: Context,
-    statement: Statement | None,
-    steps: Sequence[UnreleasedStep] = (),
-    image_shape: Sequence[int] | None = None,
-) -> dict[str, Any]:
-    """Return the document of a release, as JSON-able values."""
+def assemble(subject: Subject, statement: Statement | None, **declared: Any) -> dict[str, Any]:
+    """Return the document of a release, as JSON-able values.
+
+    Parameters
+    ----------
+    subject : Subject
+    statement : Statement or None
+        Of the ledger whose totals are stated.
+    declared
+        The title, the context, the steps of a Pipeline and the shape of an image.
+    """
     document = {
         "schema": SCHEMA,
-        "title": title,
         "fit": subject.report.to_dict(),
         "results": findings_of(subject),
         "ledger": None if statement is None else account(statement, subject.report),
-        "context": context.to_dict(),
-        "steps": [asdict(step) for step in steps],
-        "image_shape": None if image_shape is None else list(map(int, image_shape)),
     }
-    return parsed(as_json(document))
+    return parsed(as_json(document | declared))
 
 
 def parsed(text: str) -> dict[str, Any]:
@@ -245,14 +237,11 @@ def findings_of(subject: Subject) -> dict[str, Any] | None:
                 ],
             }
         )
-    public = report.adjacency == "replace-one" or report.unit == INTERACTION
     found: dict[str, Any] = jsonable(
         {
             "n_components": len(components),
             "n_features": components.shape[1],
             "n_records": _at(arrays.get("n_samples"), ()),
-            "n_records_is_noisy": not (public or math.isinf(report.epsilon)),
-            "lost": int(np.sum(directions <= 0)) if known else None,
             "components": described,
         }
     )

@@ -90,19 +90,15 @@ def draw(
     ImportError
         Without matplotlib.
     """
-    with settings():
-        return list(_drawn(subject, image_shape, "guarantee" if as_stated else UNSTATED))
-
-
-def _drawn(subject: Subject, image_shape: Sequence[int] | None, title: str) -> Iterator[Picture]:
+    title = "guarantee" if as_stated else UNSTATED
     report, fitted, arrays = subject.report, subject.fitted, subject.arrays
+    wanted: dict[str, tuple[float, float, Callable[..., Any]]] = {}
     if report.private:
         bound = plotting.PrivacyCurveDisplay.from_report
-        draw_bound = partial(bound, report, name="this release", title=title)
-        yield _picture("privacy", (5.2, 4.0), draw_bound)
+        wanted["privacy"] = 5.2, 4.0, partial(bound, report, name="this release", title=title)
     if "explained_variance" in arrays:
         scree = partial(plotting.ScreeDisplay.from_estimator, fitted, title=title)
-        yield _picture("scree", (6.4, 3.6), scree)
+        wanted["scree"] = 6.4, 3.6, scree
     if "components" in arrays and image_shape is None:
         count, rows = min(len(fitted.components_), MOST_COMPONENTS), len(subject.names)
         loadings = partial(
@@ -114,18 +110,18 @@ def _drawn(subject: Subject, image_shape: Sequence[int] | None, title: str) -> I
             title=title,
         )
         height = max(2.4, 1.5 + 0.27 * min(rows, MOST_FEATURES))
-        yield _picture("loadings", (max(4.6, 2.9 + 0.62 * count), height), loadings)
+        wanted["loadings"] = max(4.6, 2.9 + 0.62 * count), height, loadings
     elif "components" in arrays:
-        display, shape = plotting.ComponentsImageDisplay, tuple(image_shape or ())
-        images = partial(
-            display.from_estimator, fitted, shape, max_components=MOST_IMAGES, title=title
-        )
-        yield _picture("components", (6.4, 3.2), images)
+        images, shape = plotting.ComponentsImageDisplay.from_estimator, tuple(image_shape or ())
+        drawing = partial(images, fitted, shape, max_components=MOST_IMAGES, title=title)
+        wanted["components"] = 6.4, 3.2, drawing
+    with settings():
+        return [_picture(name, *drawing) for name, drawing in wanted.items()]
 
 
-def _picture(name: str, size: tuple[float, float], display: Callable[..., Any]) -> Picture:
-    canvas = figure(*size)
-    drawn = display(ax=canvas.subplots())
+def _picture(name: str, width: float, height: float, draw: Callable[..., Any]) -> Picture:
+    canvas = figure(width, height)
+    drawn = draw(ax=canvas.subplots())
     return Picture(name, printable(drawn.alt_text_), _address(canvas))
 
 

@@ -6,6 +6,7 @@ import copy
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -109,9 +110,9 @@ class ReleaseReport:
         self._subject = subject_of(release, feature_names)
         self._declared: Document = {
             "title": _title(self._subject) if title is None else title.strip(),
-            "context": context or Context(),
-            "steps": other_steps(release),
-            "image_shape": image_shape,
+            "context": (context or Context()).to_dict(),
+            "steps": list(map(asdict, other_steps(release))),
+            "image_shape": None if image_shape is None else list(map(int, image_shape)),
         }
         account = _accountant(release, self._subject.report) if ledger is None else ledger
         self._statement = _statement(account)
@@ -201,7 +202,7 @@ class ReleaseReport:
 
     @cached_property
     def _document(self) -> Document:
-        return assemble(self._subject, statement=self._statement, **self._declared)
+        return assemble(self._subject, self._statement, **self._declared)
 
     def _repr_html_(self) -> str:
         return page(self._document, self._pictures, "snippet.html")

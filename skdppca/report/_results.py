@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._text import aligned, digits, is_one, printable, protected_together, shown
+from .._text import INTERACTION, aligned, digits, is_one, printable, protected_together, shown
 from ..decomposition.fit_warnings import enough_records
 from ..privacy import PrivacyReport
 from ..privacy.fit_report import drifts, no_scales
@@ -86,7 +86,8 @@ def headline(results: Mapping[str, Any], report: PrivacyReport) -> str:
         return f"{text}."
     scales = [one.noise_sd for one in report.spendings if one.name == "number of records"]
     records = "records" if unit == "row" else f"records, each one {unit}"
-    if not results["n_records_is_noisy"]:
+    public = report.adjacency == "replace-one" or report.unit == INTERACTION
+    if public or math.isinf(report.epsilon):
         return f"{text}, from {digits.count(float(n))} {records}."
     give = WITHIN * max(scales, default=0.0) * _of_fits(report.details)
     range_ = f" (95 %: give or take {digits.up(give, 2)})" if scales else ""
@@ -246,8 +247,7 @@ def lost(
     number = sum(alignment <= 0 for alignment in alignments)
     if not number:
         return []
-    nothing = results is not None and results["lost"] == results["n_components"]
-    records = "more records"
+    records, nothing = "more records", results is not None and number == len(alignments)
     if results is not None and nothing:
         records = enough_records(report, results["n_features"], float(results["n_records"] or 0))
     unscaled, say = report.parameters.get("scale") is None, words()

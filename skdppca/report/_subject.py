@@ -150,12 +150,10 @@ def merged_again(subject: Subject) -> Subject:
     given = [
         Given(
             rebuilt(part.report, dict(arrays), subject.names).fitted,
-            f"part {number}",
+            part.report.method,
             part.report.feature_names or report.feature_names,
         )
-        for number, (part, arrays) in enumerate(
-            zip(parts_of(report), subject.parts, strict=True), start=1
-        )
+        for part, arrays in zip(parts_of(report), subject.parts, strict=True)
     ]
     pca = merged(given, report.parameters["disjoint"], len(subject.fitted.components_))
     return subject_of(pca, subject.names)
