@@ -80,18 +80,17 @@ def as_json(document: Mapping[str, Any]) -> str:
 
 def _write_arrays(subject: Subject, file: BinaryIO) -> None:
     """Write the arrays as they are: the report holds their hashes."""
-    names = {"feature_names": np.array(subject.names, dtype=str)} if subject.names else {}
-    arrays: dict[str, Any] = {**subject.arrays, **names}
+    arrays = dict(subject.arrays)
+    if subject.names:
+        arrays["feature_names"] = np.array(subject.names, dtype=str)
     np.savez(file, **arrays)
 
 
 def _write_parts(subject: Subject, file: BinaryIO) -> None:
     """Write the arrays of all parts: those of the first are called 1.components and so on."""
-    arrays: dict[str, Any] = {
-        f"{number}.{name}": array
-        for number, part in enumerate(subject.parts, start=1)
-        for name, array in part.items()
-    }
+    arrays: dict[str, Any] = {}
+    for number, part in enumerate(subject.parts, start=1):
+        arrays |= {f"{number}.{name}": array for name, array in part.items()}
     np.savez(file, **arrays)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, structs, to_builtins
 
@@ -44,19 +44,20 @@ DECISIVE = {
 }
 
 
+Word = Literal["yes", "no", "unknown"]
+
+
 class Answer(Struct, frozen=True, forbid_unknown_fields=True):
     """The answer to a question, and the text beside it."""
 
-    answer: Literal["yes", "no", "unknown"]
+    answer: Word
     text: str = ""
 
     def __str__(self) -> str:
         return f"{self.answer.capitalize()}. {self.text}".rstrip()
 
 
-Given = (
-    Answer | Literal["yes", "no", "unknown"] | tuple[Literal["yes", "no", "unknown"], str] | None
-)
+Given = Answer | Word | tuple[Word, str] | None
 
 
 class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -182,14 +183,12 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         ------
         ValueError, TypeError
         """
-        names = cls.__struct_fields__
+        names = ", ".join(cls.__struct_fields__)
         if not isinstance(answers, Mapping):
-            raise TypeError(f"a context maps names to text; the names are {', '.join(names)}")
-        unknown = [name for name in answers if name not in names]
-        if unknown:
-            raise ValueError(
-                f"{unknown[0]!r} is no part of a context; give any of {', '.join(names)}"
-            )
+            raise TypeError(f"a context maps names to text; the names are {names}")
+        for name in answers:
+            if name not in cls.__struct_fields__:
+                raise ValueError(f"{name!r} is no part of a context; give any of {names}")
         return cls(**answers)
 
 
@@ -204,9 +203,8 @@ LABELS = {name: name.replace("_", " ").capitalize() for name in TEXTS} | {
 
 def _answer(name: str, given: Any) -> Answer | None:
     """Return the answer to a question; None if there is none and no text."""
-    if isinstance(given, Answer):
-        given = (given.answer, given.text)
-    elif isinstance(given, Mapping) and given.keys() <= {"answer", "text"}:
+    given = to_builtins(given) if isinstance(given, Answer) else given
+    if isinstance(given, Mapping) and given.keys() <= {"answer", "text"}:
         given = (given.get("answer"), given.get("text"))
     answer, text = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
     text = "" if text is None else text
@@ -215,7 +213,7 @@ def _answer(name: str, given: Any) -> Answer | None:
         answer = "yes" if answer else "no"
     if answer in (None, "") and not text.strip():
         return None
-    if answer not in ("yes", "no", "unknown"):
+    if answer not in get_args(Word):
         raise ValueError(
             f"{name} is answered by yes, no or unknown; give one of these, and what else there is "
             f"to say as a text beside it: {name}=('no', 'because ...') in Python, "

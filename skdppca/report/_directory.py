@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
@@ -49,7 +49,7 @@ class Directory:
         self._room = ExitStack()
         self.begun = False
 
-    def reserve(self, sizes: Iterable[int]) -> None:
+    def reserve(self, sizes: Sequence[int]) -> None:
         """Hold room on the disk for files of these sizes, until the first of them is written.
 
         Each takes a place in the folder and whole blocks, as the files will. There must be some
@@ -61,7 +61,6 @@ class Directory:
         """
         if not hasattr(os, "posix_fallocate"):  # Windows and macOS
             return
-        sizes = list(sizes)
         try:
             for size in sizes:
                 self._room.enter_context(self._holding(size + STRADDLING))
@@ -240,8 +239,10 @@ def _check_free(out: Path, force: bool) -> None:
             f"it, and move it to {out}, in place of what is there, or away"
         )
     if os.path.lexists(apart):
+        names = sorted(path.name for path in apart.iterdir()) if apart.is_dir() else []
+        held = ", ".join(names) or "nothing"
         raise ValueError(
-            f"{apart} is from a run that was cut short, with {_names(apart)} in it. If `skdppca "
+            f"{apart} is from a run that was cut short, with {held} in it. If `skdppca "
             "ledger show` lists its charge, that is spent, and a new fit is charged again; look "
             "at the files, then move that folder away"
         )
@@ -265,12 +266,6 @@ def _is_ours(folder: Path) -> bool:
     return folder.is_dir() and all(
         path.name in (SUMS, *FILES) and not path.is_dir() for path in folder.iterdir()
     )
-
-
-def _names(folder: Path) -> str:
-    """List what a folder holds."""
-    found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    return ", ".join(found) or "nothing"
 
 
 def _unwritable(out: Path, error: OSError) -> OSError:

@@ -172,12 +172,9 @@ def merge(
             f"releases is a {type(releases).__name__}; give a list of fitted estimators or "
             "directories"
         )
-    check_parameters(
-        {"n_components": [Interval(Integral, 1, None, closed="left"), None]}
-        | {"disjoint": ["boolean"]},
-        {"n_components": n_components, "disjoint": disjoint},
-        "merge",
-    )
+    number = [Interval(Integral, 1, None, closed="left"), None]
+    constraints = {"n_components": number, "disjoint": ["boolean"]}
+    check_parameters(constraints, {"n_components": n_components, "disjoint": disjoint}, "merge")
     given = [_given(one, f"releases[{place}]") for place, one in enumerate(releases)]
     return merged(given, bool(disjoint), None if n_components is None else int(n_components))
 
@@ -193,7 +190,8 @@ def _given(release: Any, called: str) -> Given:
                 "merged release would not hold either; leave it out. Its page says why: skdppca "
                 f"report {quote(called)}"
             )
-        release, names = subject.fitted, _stated(subject.names)
+        numbered = tuple(f"x{place}" for place in range(len(subject.names)))
+        release, names = subject.fitted, None if subject.names == numbered else subject.names
     if isinstance(release, MergedPCA):
         raise ValueError(
             f"{called} was merged itself, so its parts would be weighed wrongly; give all of its "
@@ -211,9 +209,3 @@ def _given(release: Any, called: str) -> Given:
             "PCA's parameters; merge fits of single methods"
         )
     return Given(release, called, release.privacy_.feature_names or names)
-
-
-def _stated(names: Sequence[str]) -> tuple[str, ...] | None:
-    """Names that somebody gave to the columns: what was written without names has numbers."""
-    numbered = tuple(f"x{place}" for place in range(len(names)))
-    return None if tuple(names) == numbered else tuple(names)

@@ -325,12 +325,12 @@ def declare(
         "title": earlier["title"] if title is None else title.strip(),
         "context": _joined(earlier["context"], (context or Context()).to_dict()),
     }
-    if all(earlier[name] == stated[name] for name in stated):
+    document = earlier | stated
+    if document == earlier:
         raise ValueError(
             f"{source} states all of this already; give another title, or answers to what it does "
             "not state"
         )
-    document = earlier | stated
     subject = found.subject
     contents = files(subject, lambda: as_json(document), lambda: rendered(subject, document))
     return write_all(target, contents, force)

@@ -15,22 +15,11 @@ from ._document import report_of
 from ._pictures import Picture
 from ._sections import DIGITS, budget, claim, page_facts, sentence, status_of, templates, words
 
-# The first section of a report.
-FIRST = "Decision box"
-
 # Components that the table has.
 MOST_LINES = 8
 
-# Columns that are not of numbers.
-WORDS = ("alignment", "largest loadings")
-
-LOST = "lost in the noise"
-
 # Sds about 0 that hold 95 % of Laplace noise, and more of Gaussian noise.
 WITHIN = 2.12
-
-PRIVATE = "These files are private as stated; rows transformed with the components are not."
-ROWS = "Rows transformed with the components are not private."
 
 
 class Found(NamedTuple):
@@ -42,8 +31,6 @@ class Found(NamedTuple):
     headline : str
     heads : list of str
     rows : list of tuple of str
-    words : list of int
-        The columns that are not of numbers.
     notes : list of str
     """
 
@@ -51,7 +38,6 @@ class Found(NamedTuple):
     headline: str
     heads: list[str]
     rows: list[tuple[str, ...]]
-    words: list[int]
     notes: list[str]
 
 
@@ -73,7 +59,6 @@ def found(document: Mapping[str, Any]) -> Found | None:
         headline(results, report),
         list(columns),
         list(zip(*columns.values(), strict=True)),
-        [i for i, head in enumerate(columns) if head in WORDS],
         list(_notes(results, report)),
     )
 
@@ -155,7 +140,9 @@ def _alignment(alignment: float | None) -> str:
     """The alignment, rounded down."""
     if alignment is None:
         return ""
-    return LOST if alignment <= 0 else f"{int(100 * float(alignment) + 1e-9) / 100:.2f}"
+    return (
+        "lost in the noise" if alignment <= 0 else f"{int(100 * float(alignment) + 1e-9) / 100:.2f}"
+    )
 
 
 def _loadings(one: Mapping[str, Any]) -> Iterator[str]:
@@ -178,17 +165,17 @@ def page(
     template : {"page.html", "snippet.html"}
         The second is the box, what was found and the pictures, to stand in another page.
     """
-    environment = templates()
-    style = environment.loader.get_source(environment, "style.css")[0].strip()
-    text: str = environment.get_template(template).render(
-        page_facts(document),
-        first=FIRST,
-        MOST_LINES=MOST_LINES,
-        beyond=beyond,
-        found=found(document),
-        pictures=pictures,
-        say=words(),
-        style=style,
+    text: str = (
+        templates()
+        .get_template(template)
+        .render(
+            page_facts(document),
+            MOST_LINES=MOST_LINES,
+            beyond=beyond,
+            found=found(document),
+            pictures=pictures,
+            say=words(),
+        )
     )
     return text.strip() + "\n"
 
@@ -236,7 +223,9 @@ def advice(document: Mapping[str, Any]) -> list[str]:
         return []
     if status == "not-private":
         return [words().TREAT_AS_DATA]
-    return [claim(document)[-1], ROWS] if status in ("open", "uncharged") else [PRIVATE]
+    if status in ("open", "uncharged"):
+        return [claim(document)[-1], words().ROWS_ARE_NOT]
+    return [words().FILES_ARE]
 
 
 def lost(

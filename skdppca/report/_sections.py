@@ -83,7 +83,6 @@ def templates() -> Any:
         "short": _short,
         "short_number": lambda value: "" if value is None else f"{float(value):.4g}",
         "spaced": _of_number(digits.count),
-        "step": lambda step: f"{step['name']} ({step['kind']})",
         "together": protected_together,
         "up": _of_number(partial(digits.up, digits=SHOWN)),
     }
@@ -225,9 +224,10 @@ def _objections(document: Document) -> tuple[list[str], list[int]]:
     The first is declared, or known of a Pipeline. The figures rest on the answers to the others.
     """
     wrong, unanswered = [], []
+    unit = document["fit"]["core"]["guarantee"]["unit"]
     for number, (name, question) in enumerate(HAZARDS.items(), start=1):
         right, given = DECISIVE.get(name), document["context"].get(name)
-        if name == "several_units" and _unit(document) == INTERACTION:  # of which a user has many
+        if name == "several_units" and unit == INTERACTION:  # of which a user has many
             right = None
         if right and (not given or given["answer"] == "unknown"):
             unanswered.append(number)
@@ -247,10 +247,6 @@ def _answered(document: Document) -> str:
     number = sum(bool(one) and one["answer"] != "unknown" for one in given)
     wrong, unanswered = _objections(document)
     return str(words().answered(number, len(HAZARDS), unanswered, bool(wrong)))
-
-
-def _unit(document: Document) -> str:
-    return str(document["fit"]["core"]["guarantee"]["unit"])
 
 
 # Filters of the templates.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -128,7 +129,9 @@ def rebuilt(
     fitted: Any = None
     if "components" in stored:
         kind = RESTORED.get(report.method, PrivatePCA)
-        fitted = kind(**_parameters(kind, report))
+        # what a report can only name, such as a function, is left as by default
+        given = {name: v for name, v in report.parameters.items() if name not in OWN}
+        fitted = kind(**legal(kind, {k: math.inf if v == "inf" else v for k, v in given.items()}))
         found = {
             f"{name}_": v if np.ndim(v) else np.asarray(v).item() for name, v in stored.items()
         }
@@ -157,13 +160,3 @@ def merged_again(subject: Subject) -> Subject:
     ]
     pca = merged(given, report.parameters["disjoint"], len(subject.fitted.components_))
     return subject_of(pca, subject.names)
-
-
-def _parameters(kind: type, report: PrivacyReport) -> dict[str, Any]:
-    """Those of the fit; what a report can only name, such as a function, is left as by default."""
-    told = {
-        name: float(value) if value == "inf" else value
-        for name, value in report.parameters.items()
-        if name not in OWN
-    }
-    return legal(kind, told)
