@@ -29,6 +29,7 @@ from skdppca.decomposition.methods import METHODS
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
 from skdppca.mechanisms import centre, kendall, missing, noisy_covariance
+from skdppca.mechanisms.base import BUDGET
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
 from skdppca.mechanisms.norm_histogram import SAMPLING, norm_histogram
@@ -350,9 +351,10 @@ SAMPLED = (
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    """Norms are asked of a random part of these few records."""
+    """Norms are asked of a random part of these few records, however large mu is."""
     constants = replace(SAMPLING, records=20.0, most_share=0.9)
     monkeypatch.setattr("skdppca.mechanisms.norm_histogram.SAMPLING", constants)
+    monkeypatch.setattr("skdppca.mechanisms.base.BUDGET", replace(BUDGET, ample_mu=math.inf))
 
 
 @pytest.mark.slow
