@@ -24,6 +24,7 @@ from ..exceptions import LabelColumnWarning
 from ..privacy.user_warnings import level_of_user
 from ..records import MAX_ROWS, Records, Source, collection_of
 from ..records.machine import PassThreads
+from ..statistics import CountBeyond, Spreads
 from .containers import MALFORMED, as_compressed, as_declared, declared, is_missing
 
 if TYPE_CHECKING:
@@ -289,7 +290,8 @@ def check_unclipped(source: Source) -> None:
     source : Source
         With public scales, if there are any.
     """
-    if not source.largest_norm <= LARGEST:
+    far = CountBeyond(Spreads(np.zeros(source.layout.n_features)), LARGEST)
+    if source.total(far):
         raise ValueError(
             f"(scaled) rows of X have norms above {LARGEST}, too large to be squared where nothing "
             "is clipped, as with epsilon=inf. Choose units in which they are smaller, or a finite "

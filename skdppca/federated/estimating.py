@@ -193,11 +193,6 @@ class SitesRecords(Pieces):
         """No more records are anywhere than the study declares; how many there are is not known."""
         return self.federation.plan.study.max_rows
 
-    @property
-    def largest_norm(self) -> float:
-        """Not known."""
-        self.whole("The largest norm of a row")
-
     def total(self, statistic: Any) -> NoReturn:
         """Refuse: no sum is known without noise."""
         self.whole("An exact total")

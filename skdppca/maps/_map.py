@@ -131,7 +131,7 @@ class LabelledSource(Source):
         raise TypeError("a map looks at all rows as they are, and at once; ask a Histogram")
 
     through = parts = shuffled = whole = cast(Any, _refused)
-    private_n = largest_norm = property(_refused)
+    private_n = property(_refused)
 
 
 def projection_map(

@@ -175,11 +175,6 @@ class ClusterRecords(Pieces):
         """The exact number of records."""
         return self.n_records
 
-    @property
-    def largest_norm(self) -> float:
-        """The largest norm of a row, about 0; exact and private."""
-        return float(np.max(_computed(self._ask(_largest_norm, self.table))))
-
     def close(self) -> None:
         """Have all that was kept for these records forgotten, here and on the workers."""
         KEPT.forget(self.table.fit)
@@ -372,11 +367,6 @@ def _look(table: _Table, part: Any, labels: Any) -> _Look | _Failure:
 def _head(table: _Table, place: _Place, part: Any, labels: Any) -> Rows:
     """The rows at the beginning of a partition that belong to a record of another piece."""
     return table.rows(place, part, labels)[0][: place.head]
-
-
-@_caught
-def _largest_norm(table: _Table, place: _Place, part: Any, labels: Any, *heads: Rows) -> float:
-    return table.records(place, part, labels, heads).largest_norm
 
 
 @_caught

@@ -301,11 +301,6 @@ class FileRecords(Pieces):
         """The exact number of records."""
         return self.valid.n_records
 
-    @property
-    def largest_norm(self) -> float:
-        """The largest norm of a row, about 0; exact and private."""
-        return max(records.largest_norm for records in self._read())
-
     def sums(self, questions: Sequence[Question]) -> list[np.ndarray]:
         """Add up the answers of the pieces to every question, in their order, with compensation."""
 

@@ -177,11 +177,6 @@ class Records(Source):
         return self.members.n
 
     @property
-    def largest_norm(self) -> float:
-        """The largest norm of a row, about 0; exact and private."""
-        return float(self.ungrouped().map(lambda block: block.distances(None)).max(initial=0.0))
-
-    @property
     def private_sizes(self) -> np.ndarray:
         """The exact number of rows of every record."""
         sizes = self.members.sizes

@@ -278,11 +278,6 @@ class Source(ABC):
     def private_n(self) -> int:
         """The exact number of records."""
 
-    @property
-    @abstractmethod
-    def largest_norm(self) -> float:
-        """The largest norm of a row, about 0; exact and private."""
-
     @abstractmethod
     def total(self, statistic: Any) -> np.ndarray:
         """The exact sum, which only `answer` and `PrivateData` may see."""

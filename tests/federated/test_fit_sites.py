@@ -568,7 +568,6 @@ def test_only_sums_can_be_asked(made):
         lambda: data.shuffled(),
         lambda: data.source.total(Count()),
         lambda: data.source.parts((1, 1), NoiseSource()),
-        lambda: data.source.largest_norm,
     ):
         with pytest.raises(TypeError, match=r"no sum|not available over sites|Gaussian noise"):
             ask()

@@ -33,10 +33,6 @@ class Chunks(Pieces):
     def private_n(self):
         return sum(part.private_n for part in self.cut)
 
-    @property
-    def largest_norm(self):
-        return max(part.largest_norm for part in self.cut)
-
     def sums(self, questions):
         totals = [CompensatedSum(question.statistic.shape) for question in questions]
         for part in self.cut:

@@ -19,7 +19,7 @@ from skdppca.exceptions import TableChangedError
 from skdppca.out_of_core import batches as batches_of_files
 from skdppca.out_of_core import files as reader
 from skdppca.out_of_core.files import FileRecords, Files
-from skdppca.statistics import ClippedGram, Count, Shifted
+from skdppca.statistics import ClippedGram, Count, CountBeyond, Shifted, Spreads
 
 from ..benchmark_modules import BENCHMARKS, load
 from ..estimators import SUMS
@@ -149,7 +149,10 @@ def test_the_size_of_pieces_changes_nothing(entries, jobs, tmp_path, monkeypatch
     sizes = np.concatenate([np.bincount(piece.groups) for piece in files.pieces()])
     np.testing.assert_array_equal(sizes, np.unique(PATIENTS, return_counts=True)[1])
     assert records.private_n == len(sizes)
-    assert records.largest_norm == pytest.approx(np.linalg.norm(ROWS, axis=1).max())
+    spreads = np.sqrt(np.bincount(np.unique(PATIENTS, return_inverse=True)[1], (ROWS**2).sum(1)))
+    radius = np.median(spreads)
+    far = CountBeyond(Spreads(np.zeros(ROWS.shape[1])), radius)
+    assert records.total(far) == np.count_nonzero(spreads > radius)
 
 
 def test_no_piece_is_larger_than_the_public_size(tmp_path):
@@ -440,5 +443,5 @@ def test_how_many_passes_are_told_does_not_depend_on_how_many_rows_there_are(
     monkeypatch.setattr(reader, "KEPT_ENTRIES", 10**9 if kept else 1)
     files = Files(parquet(tmp_path, TABLE), NAMES, None, told.append)
     records = FileRecords.of(files, files.check(), None, None, False)
-    _ = records.largest_norm
+    records.total(CountBeyond(Spreads(np.zeros(ROWS.shape[1])), 1.0))
     assert told == [0, 1]
