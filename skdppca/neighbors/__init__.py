@@ -1,6 +1,5 @@
 """A private classifier: the class whose private mean is the nearest."""
 
-from ._class_means import nearest_class
-from ._nearest_centroid import PrivateNearestCentroid
+from ._nearest_centroid import PrivateNearestCentroid, nearest_class
 
 __all__ = ["PrivateNearestCentroid", "nearest_class"]

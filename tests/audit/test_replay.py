@@ -37,7 +37,7 @@ from skdppca.mechanisms.scales.private_scales import Scales
 from skdppca.model_selection import PrivateSearchCV, _scorer
 from skdppca.model_selection._scorer import nearest_class
 from skdppca.neighbors import PrivateNearestCentroid
-from skdppca.neighbors._class_means import LabelledRows
+from skdppca.neighbors._nearest_centroid import LabelledRows
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public

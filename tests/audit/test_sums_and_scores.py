@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from skdppca.model_selection._scorer import prepare_scorer
-from skdppca.neighbors._class_means import LabelledRows, class_means
+from skdppca.neighbors._nearest_centroid import LabelledRows, class_means
 from skdppca.noise import NoiseSource
 from skdppca.privacy import PrivacyFilter
 from skdppca.private_data import PrivateData, Public

@@ -22,7 +22,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from skdppca import DPGauss, PrivacyAccountant, PrivacyLedger
 from skdppca.exceptions import BudgetExceeded
 from skdppca.neighbors import PrivateNearestCentroid, nearest_class
-from skdppca.neighbors._class_means import LabelledRows
+from skdppca.neighbors._nearest_centroid import LabelledRows
 from skdppca.privacy import verify_report
 from skdppca.statistics import ClippedSum
 
