@@ -15,7 +15,7 @@ import numpy as np
 
 from .._sklearn import Interval, RealNotInt, StrOptions
 from ..linalg import fix_signs
-from ..mechanisms.base import Method, Release
+from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.missing import filled
 from ..mechanisms.scales.private_scales import standardised
 from ..mechanisms.scatter import NoisyScatter
@@ -228,10 +228,10 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         return MAX_ROWS
 
     @abstractmethod
-    def _mechanism(self, public: Public) -> Method:
+    def _mechanism(self, public: Public) -> Mechanism:
         """The mechanism, built from parameters and public facts alone."""
 
-    def _prepared(self, public: Public, event: PrivacyEvent) -> Method:
+    def _prepared(self, public: Public, event: PrivacyEvent) -> Mechanism:
         """The mechanism behind the steps that find private scales and fill absent entries."""
         before = None if self._joining is None else self._joining.before
         if before is not None:
@@ -241,7 +241,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
             method = standardised(method, event, self._finds_centre)
         return filled(method, event) if self._may_miss else method
 
-    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Method:
+    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
         """The mechanism of a cohort that is joined with those before, if there is one."""
         raise NotImplementedError
 
@@ -294,7 +294,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
 
     def _promised(
         self, X: Any, groups: Any, opened: ExitStack
-    ) -> tuple[ReleaseTerms, Source, Method, Callable[[Release], Results]]:
+    ) -> tuple[ReleaseTerms, Source, Mechanism, Callable[[Release], Results]]:
         """Return what `release` takes; nobody else holds this estimator.
 
         The source is closed with `opened`.

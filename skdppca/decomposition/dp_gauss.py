@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from .._sklearn import Interval, StrOptions
-from ..mechanisms.base import BUDGET, Method, Release, with_unseen
+from ..mechanisms.base import BUDGET, Mechanism, Release, with_unseen
 from ..mechanisms.centre import improved_centre, rough_centre
 from ..mechanisms.clipping import searches, with_typical_norm
 from ..mechanisms.missing import HIDING, filled, without_empty
@@ -80,7 +80,7 @@ class JoinedMechanism:
     Parameters
     ----------
     reader : NoisyCovariance
-    method : Method
+    method : Mechanism
         What releases their matrix: `NextCohort`, and what absent entries need.
     before : NoisyScatter
     forget : float or "auto"
@@ -88,7 +88,7 @@ class JoinedMechanism:
     """
 
     reader: NoisyCovariance
-    method: Method
+    method: Mechanism
     before: NoisyScatter
     forget: float | str
 
@@ -300,9 +300,9 @@ class DPGauss(JoinsCohorts):
             keep_matrix=self._keeps_matrix(public.n_features),
         )
 
-    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Method:
+    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
         reader = self._mechanism(public)
-        cohort: Method = NextCohort(reader, before)
+        cohort: Mechanism = NextCohort(reader, before)
         if self._may_miss:
             cohort = filled(cohort, event)
         return JoinedMechanism(reader, cohort, before, self.forget)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._sklearn import Interval, StrOptions
 from ..linalg import dense_fits
-from ..mechanisms.base import Method, Release
+from ..mechanisms.base import Mechanism, Release
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy import PrivacyEvent
 from ..private_data import Public
@@ -181,7 +181,7 @@ class PrivatePCA(JoinsCohorts):
     def _event(self, public: Public) -> PrivacyEvent:
         return self._chosen(public)._event(public)
 
-    def _mechanism(self, public: Public) -> Method:
+    def _mechanism(self, public: Public) -> Mechanism:
         unbounded = self.norm_bound is None or self._finds_centre
         if self.method == "auto" and self.delta == 0 and unbounded:
             raise ValueError(
@@ -258,7 +258,7 @@ class PrivatePCA(JoinsCohorts):
     def _has_matrix(self) -> bool:
         return self.method == "auto" or NAMES.get(self.method) == JOINED
 
-    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Method:
+    def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
         self._mechanism(public)  # which refuses what PrivatePCA does not take
         chosen = self._chosen(public)
         assert isinstance(chosen, JoinsCohorts)

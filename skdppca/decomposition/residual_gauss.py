@@ -12,7 +12,7 @@ import numpy as np
 
 from .._sklearn import Interval, StrOptions
 from ..linalg import Eigenvectors, top_eigh
-from ..mechanisms.base import BUDGET, Method, Release, with_unseen
+from ..mechanisms.base import BUDGET, Mechanism, Release, with_unseen
 from ..mechanisms.block_mean import BlockMean
 from ..mechanisms.centre import release_centred, rough_centre
 from ..mechanisms.clipping import (
@@ -485,7 +485,7 @@ class ResidualGauss(SubspacePCA):
 
     _held: ClassVar[Held] = MATRICES
 
-    def _mechanism(self, public: Public) -> Method:
+    def _mechanism(self, public: Public) -> Mechanism:
         if self._may_miss or not isinstance(self.n_components, Integral | None):
             return DPGaussMechanism(
                 n_components=self.n_components,

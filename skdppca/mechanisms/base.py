@@ -78,7 +78,7 @@ class Release:
 
 # A whole private algorithm, built from parameters and public facts alone. It releases, asking the
 # data for all that depends on the records; these hold exactly the budget of its estimator's event.
-Method = Callable[[PrivateData], Release]
+Mechanism = Callable[[PrivateData], Release]
 
 ABOUT_START = (
     "mean_ is the point where the search began, and the components are of the rows about it, so "

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from ..privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ..private_data import PrivateData
-from .base import BUDGET, Method, Release
+from .base import BUDGET, Mechanism, Release
 from .scales.octaves import ask_cells
 
 # Values of a feature that is taken for empty are divided by that, so hardly anything of them is
@@ -38,7 +38,7 @@ class MissingConstants:
 MISSING = MissingConstants()
 
 
-def filled(method: Method, event: PrivacyEvent) -> Method:
+def filled(method: Mechanism, event: PrivacyEvent) -> Mechanism:
     """Return a method that counts the entries that are there, and then is given filled rows.
 
     It costs the same in all. Where noise is not Gaussian no part of the budget can be split off:
@@ -48,7 +48,7 @@ def filled(method: Method, event: PrivacyEvent) -> Method:
     return partial(_release_filled, method) if gaussian else method
 
 
-def _release_filled(method: Method, data: PrivateData) -> Release:
+def _release_filled(method: Mechanism, data: PrivateData) -> Release:
     """Release what the method releases, and the shares of the entries that are there.
 
     It is asked whether or not an entry is absent: otherwise that would show. Features that are

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from scipy.stats import beta
 
 from skdppca.linalg import symmetric_from_upper
-from skdppca.mechanisms.base import Method, Release
+from skdppca.mechanisms.base import Mechanism, Release
 from skdppca.mechanisms.scales.private_scales import standardised
 from skdppca.noise import GaussianQuery, NoiseSource
 from skdppca.privacy import GaussianEvent, PrivacyEvent, PrivacyFilter
@@ -107,7 +107,7 @@ def number_bound(
 class Audited:
     """What `fit` does with rows once it has charged."""
 
-    method: Method
+    method: Mechanism
     public: Public
     event: PrivacyEvent
     centre: np.ndarray

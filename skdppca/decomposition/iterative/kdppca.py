@@ -6,7 +6,7 @@ from numbers import Integral, Real
 from typing import Literal
 
 from ..._sklearn import Interval, StrOptions
-from ...mechanisms.base import Method
+from ...mechanisms.base import Mechanism
 from ...privacy import PrivacyEvent
 from ...private_data import Public
 from ..base import LEAST_SHARE
@@ -89,7 +89,7 @@ class KDPPCA(SubspacePCA):
     )
     oracle: Oracle | None = parameter(callable, None, default=None)
 
-    def _prepared(self, public: Public, event: PrivacyEvent) -> Method:
+    def _prepared(self, public: Public, event: PrivacyEvent) -> Mechanism:
         mechanism = super()._prepared(public, event)
         if self.oracle is not None:
             rehearse_oracle(self.oracle, public.n_features)

@@ -13,7 +13,7 @@ from ...private_data import PrivateData
 from ...records import ColumnFunction
 from ...statistics import Count, MeanSquares
 from ...statistics.lemmas import psd_sum
-from ..base import BUDGET, Method, Release
+from ..base import BUDGET, Mechanism, Release
 from .octaves import (
     EDGES,
     WIDE_EDGES,
@@ -260,7 +260,7 @@ def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
     return n, np.full_like(n, sd)
 
 
-def standardised(method: Method, event: PrivacyEvent, center: bool) -> Method:
+def standardised(method: Mechanism, event: PrivacyEvent, center: bool) -> Mechanism:
     """Return a method that finds rough private scales, and then is given features divided by them.
 
     It costs the same in all. All queries are Gaussian, so ``mu^2`` of the searches and of the
@@ -269,7 +269,7 @@ def standardised(method: Method, event: PrivacyEvent, center: bool) -> Method:
 
     Parameters
     ----------
-    method : Method
+    method : Mechanism
     event : PrivacyEvent
         What it costs.
     center : bool
@@ -290,7 +290,7 @@ def standardised(method: Method, event: PrivacyEvent, center: bool) -> Method:
     return partial(_release_standardised, method, center)
 
 
-def _release_standardised(method: Method, center: bool, data: PrivateData) -> Release:
+def _release_standardised(method: Mechanism, center: bool, data: PrivateData) -> Release:
     """Release scales, and what the method releases of the scaled features."""
     # 1. where every feature lies and how far it spreads, in units of X
     find = exact_scales if data.exact else private_scales
