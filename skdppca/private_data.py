@@ -106,7 +106,8 @@ class PrivateData:
     present : ndarray of shape (n_features,) or None
         Share of every feature's entries that are there, if some may be absent; released.
     sample : Source or None
-        A random part of the records, if norms are to be asked of that (`mechanisms.norm_histogram`).
+        A random part of the records, if norms are to be asked of that
+        (`mechanisms.norm_histogram.with_sample`).
     sample_share : float
         With what probability a record is in it.
     magnitude : float
