@@ -13,8 +13,8 @@ except ImportError as error:
 from .estimating import fit_sites
 from .federation import SitesError
 from .identity import Identity
+from .messages import Refusal
 from .policy import Policy
-from .refusals import Refusal
 from .site import Site
 from .study import Study
 from .transport import LocalSites

@@ -12,9 +12,8 @@ from ..noise import SharedQuery
 from ..out_of_core.pieces import Question
 from .identity import Identity
 from .masks import opened
-from .messages import Close, Message, Request, RunPlan, array_digest
+from .messages import Close, Message, Refusal, Request, RunPlan, array_digest
 from .questions import written_question
-from .refusals import Refusal
 from .runs import Answered
 from .transport import LocalSites, Reply
 

@@ -7,9 +7,8 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from .messages import RunPlan
+from .messages import Refusal, RunPlan, need
 from .questions import QUESTIONS
-from .refusals import Refusal, need
 from .study import MAX_SITES, Checked, PublicKey, Study, Text, check
 
 

@@ -36,17 +36,19 @@ from .keyed_noise import noise_key
 from .masks import Pad, RunKey, masked
 from .messages import (
     Close,
+    Refusal,
+    Refused,
     Request,
     RunPlan,
     array_digest,
     digest_of,
     key_text,
+    need,
     read_message,
     reply_text,
 )
 from .policy import Policy
 from .questions import held, read_question, standin, terms
-from .refusals import Refusal, Refused, need
 from .runs import RUNS, Answered, Run, Runs, cost
 from .site_table import Reader, SiteTable, read_arrays
 from .transport import Reply

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .identity import verified
-from .messages import Message, reply_text
-from .refusals import Refusal
+from .messages import Message, Refusal, reply_text
 
 if TYPE_CHECKING:
     from .site import Site

@@ -15,8 +15,7 @@ pytest.importorskip("cryptography")
 from skdppca import PrivacyLedger
 from skdppca.federated import Identity, Policy, Refusal, Site, Study
 from skdppca.federated import site as site_module
-from skdppca.federated.messages import key_text
-from skdppca.federated.refusals import Refused
+from skdppca.federated.messages import Refused, key_text
 from skdppca.federated.site_table import SiteTable, read_arrays
 from skdppca.federated.transport import Reply
 from skdppca.out_of_core.pieces import Question
