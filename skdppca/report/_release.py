@@ -362,12 +362,11 @@ def _drawn(subject: Subject, document: Mapping[str, Any]) -> list[Picture]:
 
 
 def _title(subject: Subject) -> str:
-    method = subject.report.method
     if "components" not in subject.arrays:
-        return f"{method}: a private release"
+        return f"{subject.report.method}: a private release"
     count = len(subject.arrays["components"])
     several = "s" if count > 1 else ""
-    return f"{method}: {count} component{several} of {len(subject.names)} features"
+    return f"{subject.report.method}: {count} component{several} of {len(subject.names)} features"
 
 
 def _accountant(release: Any, report: PrivacyReport) -> BaseAccountant | None:

@@ -140,9 +140,8 @@ def _alignment(alignment: float | None) -> str:
     """The alignment, rounded down."""
     if alignment is None:
         return ""
-    return (
-        "lost in the noise" if alignment <= 0 else f"{int(100 * float(alignment) + 1e-9) / 100:.2f}"
-    )
+    hundredths = int(100 * float(alignment) + 1e-9)
+    return "lost in the noise" if alignment <= 0 else f"{hundredths / 100:.2f}"
 
 
 def _loadings(one: Mapping[str, Any]) -> Iterator[str]:
