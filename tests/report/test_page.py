@@ -497,3 +497,14 @@ def test_a_report_of_single_interactions_speaks_of_entries(tmp_path):
     assert "the number of rows" in text and "from 300 records" in text
     assert "the number of records, with noise" not in text
     assert "zeros, because center=False" in text
+
+
+@pytest.mark.parametrize("scale", [None, "private"])
+def test_a_page_of_a_fit_without_noise_describes_none(frame, scale):
+    pca = DPGauss(2, epsilon=np.inf, scale=scale).fit(frame)
+    text = text_of(ReleaseReport(pca, pictures=False)).partition(" 12. Words")[0]
+    for says in ("no noise and no clipping", "No noise was drawn", "noise_variance"):
+        assert says in text
+        text = text.replace(says, "")
+    assert text.count("whether the noise was drawn as stated") == text.lower().count("nois") == 1
+    assert "95 % range" not in text and "clipped" not in text
