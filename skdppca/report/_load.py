@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Interval
 from ..decomposition import BasePrivatePCA, MergedPCA
 from ..decomposition.fitted import read_only
 from ..decomposition.merged import COMMON, Given, merged
-from ..decomposition.parameters import check_parameters
 from ._sections import status_of
 from ._subject import RESTORED, Subject
 from ._verify import agreeing
@@ -168,13 +166,12 @@ def merge(
     ((1797, 3), 2.0)
     """
     if isinstance(releases, str | PathLike) or not isinstance(releases, Sequence):
-        raise TypeError(
-            f"releases is a {type(releases).__name__}; give a list of fitted estimators or "
-            "directories"
-        )
-    number = [Interval(Integral, 1, None, closed="left"), None]
-    constraints = {"n_components": number, "disjoint": ["boolean"]}
-    check_parameters(constraints, {"n_components": n_components, "disjoint": disjoint}, "merge")
+        raise TypeError(f"releases is a {type(releases).__name__}; give a list of fits or folders")
+    counts = n_components is None or (isinstance(n_components, Integral) and n_components >= 1)
+    if not counts or isinstance(n_components, bool):
+        raise ValueError(f"n_components={n_components!r} is no number; give 1 or more, or None")
+    if not isinstance(disjoint, bool | np.bool_):
+        raise TypeError(f"disjoint={disjoint!r} declares nothing; give True or False")
     given = [_given(one, f"releases[{place}]") for place, one in enumerate(releases)]
     return merged(given, bool(disjoint), None if n_components is None else int(n_components))
 
