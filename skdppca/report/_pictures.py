@@ -93,12 +93,6 @@ def draw(
     title = "guarantee" if as_stated else UNSTATED
     report, fitted, arrays = subject.report, subject.fitted, subject.arrays
     wanted: dict[str, tuple[float, float, Callable[..., Any]]] = {}
-    if report.private:
-        bound = plotting.PrivacyCurveDisplay.from_report
-        wanted["privacy"] = 5.2, 4.0, partial(bound, report, name="this release", title=title)
-    if "explained_variance" in arrays:
-        scree = partial(plotting.ScreeDisplay.from_estimator, fitted, title=title)
-        wanted["scree"] = 6.4, 3.6, scree
     if "components" in arrays and image_shape is None:
         count, rows = min(len(fitted.components_), MOST_COMPONENTS), len(subject.names)
         loadings = partial(
@@ -115,6 +109,12 @@ def draw(
         images, shape = plotting.ComponentsImageDisplay.from_estimator, tuple(image_shape or ())
         drawing = partial(images, fitted, shape, max_components=MOST_IMAGES, title=title)
         wanted["components"] = 6.4, 3.2, drawing
+    if "explained_variance" in arrays:
+        scree = partial(plotting.ScreeDisplay.from_estimator, fitted, title=title)
+        wanted["scree"] = 6.4, 3.6, scree
+    if report.private:
+        bound = plotting.PrivacyCurveDisplay.from_report
+        wanted["privacy"] = 5.2, 4.0, partial(bound, report, name="this release", title=title)
     with settings():
         return [_picture(name, *drawing) for name, drawing in wanted.items()]
 

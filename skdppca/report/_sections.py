@@ -80,6 +80,7 @@ def templates() -> Any:
         "down": _of_number(partial(digits.down, digits=SHOWN)),
         "exp": lambda value: math.exp(min(float(value), 700.0)),
         **{name: getattr(digits, name) for name in ("percent", "percent_down", "percent_up")},
+        "of_hundred": lambda share: math.ceil(100 * share),
         "short": _short,
         "short_number": lambda value: "" if value is None else f"{float(value):.4g}",
         "spaced": _of_number(digits.count),

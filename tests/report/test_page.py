@@ -214,7 +214,7 @@ def test_the_box_of_a_release(frame, parameters, charged, says):
     assert ("No ledger was charged" in box) == (status == "uncharged")
     assert ("Treat these files as you treat the data." in box) == (status == "not-private")
     assert ("would hardly change" in box) == (status != "not-private")
-    assert ("In the worst case" in box) == (status != "not-private")
+    assert ("Nobody can tell" in box) == (status != "not-private")
 
 
 def declared(frame, private=True, **answers):
@@ -508,3 +508,11 @@ def test_a_page_of_a_fit_without_noise_describes_none(frame, scale):
         text = text.replace(says, "")
     assert text.count("whether the noise was drawn as stated") == text.lower().count("nois") == 1
     assert "95 % range" not in text and "clipped" not in text
+
+
+def test_all_but_the_first_three_sections_are_folded(page):
+    open_ones, _, folded = page.partition("<summary><h2")
+    assert re.findall(r'<h2 id="section-(\d+)">', open_ones) == ["1", "2", "3"]
+    assert folded.count("<summary><h2") == 8 and "<details open" not in page
+    box = page[page.index('<section class="box') :].partition("</section>")[0]
+    assert "whoever guesses is right at most 55 times of 100, where a coin is right 50" in box
