@@ -153,12 +153,12 @@ def make_gaussian(
     n_records, n_features : int
         Shape of X.
     eigenvalues, sigma, random_state, dtype
-        As in `make_spiked`; there are as many components as eigenvalues.
+        See `make_spiked`; there are as many components as eigenvalues.
 
     Returns
     -------
     Draw
-        As from `make_spiked`; groups is None.
+        Draw as from `make_spiked`; groups is None.
 
     Examples
     --------
@@ -194,13 +194,13 @@ def make_elliptical(
     Parameters
     ----------
     n_records, n_features, eigenvalues, sigma
-        As in `make_gaussian`. The eigenvalues are those of the scatter matrix.
+        See `make_gaussian`. The eigenvalues are those of the scatter matrix.
     df : float
         Degrees of freedom. 1 gives the multivariate Cauchy distribution (Kim & Jung 2025, section
         4.2), ``inf`` the rows of `make_gaussian`. A value so small that rows are infinite in
         `dtype` is refused.
     random_state, dtype
-        As in `make_gaussian`.
+        See `make_gaussian`.
 
     Returns
     -------
@@ -245,11 +245,11 @@ def make_contaminated(
     Parameters
     ----------
     n_records, n_features, eigenvalues, sigma
-        As in `make_gaussian`, with fewer eigenvalues than features.
+        See `make_gaussian`; there must be fewer eigenvalues than features.
     fraction : float, default=0.05
         Share of the rows that is replaced, between 0 and 1; rounded to whole rows.
     random_state, dtype
-        As in `make_gaussian`, which draws the other rows.
+        See `make_gaussian`, which draws the other rows.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def make_mixed(
         With more than one, fit with ``groups`` and a `unit` such as ``unit="person"``. Rows of a
         record share half of the variance of the normal variables behind the columns.
     random_state, dtype
-        As in `make_spiked`.
+        See `make_spiked`.
 
     Returns
     -------

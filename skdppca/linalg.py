@@ -21,7 +21,7 @@ FEW = 1 / 8
 
 
 def dense_fits(n_features: int) -> bool:
-    """Whether a d x d matrix is small enough to be decomposed; public."""
+    """Return whether a d x d matrix is small enough to be decomposed; public."""
     return n_features <= MOST_DENSE_FEATURES
 
 
@@ -55,7 +55,7 @@ def decreasing_eigh(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class Eigenvectors:
     """The eigenvalues of a *released* symmetric matrix, and the eigenvectors that are asked for.
 
-    Of a large matrix a few vectors are found by themselves.
+    For a large matrix, a few vectors are computed by themselves.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How good components are, judged on data or on what is known of it. Nothing here is private."""
+"""Quality of components, judged on data or by the true covariance. Nothing here is private."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a method may know of the records, and the only way to learn more."""
+"""Public facts that a method may use, and the only way to learn more of the records."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Public:
 
     @property
     def grouped(self) -> bool:
-        """Whether a record is a group of rows."""
+        """True if a record is a group of rows."""
         return self.unit != "row"
 
 
@@ -73,9 +73,9 @@ class Answer:
     Parameters
     ----------
     value : ndarray
-        Of the statistic's shape.
+        Value of the statistic, in its shape.
     noise_sd : float
-        Of every entry (of the diagonal, if it is symmetric).
+        Standard deviation of the noise in every entry (of the diagonal, if it is symmetric).
     """
 
     value: np.ndarray
@@ -138,7 +138,7 @@ class PrivateData:
 
     @property
     def exact(self) -> bool:
-        """Whether answers have no noise: the caller's choice, not private."""
+        """True if answers have no noise: the caller's choice, not private."""
         return math.isinf(self.budget.mu)
 
     @property
@@ -230,12 +230,12 @@ class PrivateData:
         return mu / self.source.noise_factor
 
     def _query(self, statistic: Statistic, name: str) -> Callable[[float], Any]:
-        """What a statistic is asked with, by what it costs."""
+        """Return the query of a statistic as a function of its cost."""
         sensitivity = self._sensitivity(statistic, norm=2)
         return self.source.query(statistic, sensitivity, name, self.budget.part)
 
     def _sensitivity(self, statistic: Statistic, norm: int) -> float:
-        """How far one record can move the sum, in the norm that the noise is scaled to."""
+        """Return the sum's sensitivity to one record, in the norm that the noise is scaled to."""
         if statistic.norm != norm and math.prod(statistic.shape) != 1:
             door = "ask" if statistic.norm == 2 else "ask_laplace"
             raise TypeError(
@@ -245,7 +245,7 @@ class PrivateData:
         return statistic.sensitivity(self.public.adjacency)
 
     def ask_count(self, mu: float) -> PrivateData:
-        """The same, the number of records known: exactly if it is public, else at a cost.
+        """Return the data with the number of records: exact if public, else noisy and charged.
 
         A noisy count is at least 1. One that was asked for before is kept, and costs nothing.
         """
@@ -257,7 +257,7 @@ class PrivateData:
         return replace(self, n=max(1.0, n))
 
     def centred_at(self, centre: np.ndarray) -> PrivateData:
-        """The same records, looked at from another centre that is public or was released."""
+        """Return the data around another centre that is public or was released."""
         return replace(self, centre=centre, typical_norm=None)
 
     def near(self, norm: float, octaves: float = NEAR_OCTAVES) -> PrivateData:
@@ -277,12 +277,12 @@ class PrivateData:
         return replace(self, magnitude=2.0 ** min(max(round(exponent), -most), most))
 
     def through(self, view: Step) -> PrivateData:
-        """The same records through a view that leaves their features where they are."""
+        """Return the records through a view that keeps their features in place."""
         sample = None if self.sample is None else self.sample.through(view)
         return replace(self, source=self.source.through(view), sample=sample)
 
     def shifted(self) -> PrivateData:
-        """The same records less their centre, which is 0 then: for many passes about one centre.
+        """Return the records less their centre, which is 0 then: for many passes around one centre.
 
         Sparse records, whose centre is left to the products, stay as they are.
         """
@@ -292,16 +292,16 @@ class PrivateData:
         return replace(shifted, centre=np.zeros(self.n_features))
 
     def scaled(self, scale: np.ndarray) -> PrivateData:
-        """The same records with features divided by public or released numbers."""
+        """Return the records with features divided by public or released numbers."""
         return replace(self.through(Scaled(scale)), centre=self.centre / scale, typical_norm=None)
 
     def projected(self, directions: np.ndarray) -> PrivateData:
-        """The same records about the centre, as their products with released directions."""
+        """Return the centred records as their products with released directions."""
         scores = self.through(Scores(directions, self.centre, rounded=not self.exact))
         return replace(scores, centre=np.zeros(len(directions)), present=None)
 
     def mean_rows(self) -> PrivateData:
-        """The same records as single rows: a group is its mean row.
+        """Return the records as single rows: a group becomes its mean row.
 
         Absent entries become the centre's now, and stay what they are wherever it moves.
         """
@@ -309,13 +309,13 @@ class PrivateData:
         return replace(rows, public=replace(self.public, unit="row"))
 
     def shuffled(self) -> PrivateData:
-        """The same records in a random cyclic order, for what looks at neighbours in it."""
+        """Return the records in a random cyclic order, for statistics of neighbours in it."""
         return replace(self._whole, source=self.source.shuffled(self.noise))
 
     def sampled(self, taken: int, of: int) -> PrivateData:
-        """The same records, and a random part of them: each is in it with probability taken / of.
+        """Return the data with a random subset: each record is in it with probability taken / of.
 
-        The same, without a part, if the source cannot have one at once.
+        If the source cannot have one at once, there is none.
         """
         part = self.source.sample(taken, of, self.noise)
         return self if part is None else replace(self, sample=part, sample_share=taken / of)
@@ -331,15 +331,15 @@ class PrivateData:
 
     @property
     def _whole(self) -> PrivateData:
-        """The same without a random part."""
+        """Data without the random subset of the records."""
         return replace(self, sample=None, sample_share=1.0)
 
     def split(self, mu: float) -> PrivateData:
-        """The same records with `mu` of the budget, for a step that asks several times."""
+        """Return the data with `mu` of the budget, for a step that asks several times."""
         return replace(self, budget=self.budget.split(mu))
 
     def reserving(self, fraction: float) -> PrivateData:
-        """The same with all that is left but a share of the whole budget, kept for later."""
+        """Return the data with the remaining budget less a share of the whole, kept for later."""
         if self.exact:
             return self.split(self.remaining)
         # a centre that is far costs more than usual: then less is kept, and never all

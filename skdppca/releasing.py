@@ -69,7 +69,7 @@ class ReleaseTerms:
         The account of the people whose records are read, or all of their accounts.
     noise : NoiseSource
     parameters : dict
-        As `public_parameters` makes them.
+        Parameters as `public_parameters` makes them.
     centre : ndarray of shape (n_features,)
         Public.
     norm_bound : float or None
@@ -118,7 +118,7 @@ class ReleaseTerms:
 
 @dataclass(frozen=True)
 class Results:
-    """What is released: private outputs, public facts, and what follows from both.
+    """Results of a release: private outputs, public facts, and what follows from both.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def release(
 
 
 def _phases(terms: ReleaseTerms) -> Callable[[Query], None]:
-    """What prints the questions by number and name, if that is asked for.
+    """Return a function that prints the queries by number and name, if that is asked for.
 
     Which question is asked follows from public facts and from answers that were charged. An output
     that is closed stops no fit.
@@ -263,7 +263,7 @@ def publish(estimator: E, found: Mapping[str, Any], verbose: int) -> E:
     found : mapping
         All that is to be stored, the report as ``privacy_``.
     verbose : int
-        Of the copy.
+        Verbosity of the copy.
 
     Returns
     -------
@@ -299,7 +299,7 @@ def store(estimator: BaseEstimator, found: Mapping[str, Any]) -> None:
 def announce(report: PrivacyReport, verbose: int) -> None:
     """Print the report of a release that is stored, if it is asked for; warn of what it lacks.
 
-    Of a candidate nothing is said: its search may release another one. A warning that a filter
+    Nothing is announced of a candidate: its search may release another one. A warning that a filter
     makes an error comes last, so that it stops nothing.
     """
     if charged_elsewhere():
@@ -318,7 +318,7 @@ def announce(report: PrivacyReport, verbose: int) -> None:
 
 
 def event_of(epsilon: float, delta: float) -> PrivacyEvent:
-    """What a release of that epsilon and delta costs, if all of its noise is Gaussian."""
+    """Return the cost of a release of that epsilon and delta, if all of its noise is Gaussian."""
     if math.isinf(epsilon):
         return NonPrivateEvent()
     return GaussianEvent(mu_of(float(epsilon), float(delta)))
@@ -381,7 +381,7 @@ def _public(name: str, value: Any) -> Any:
 
 
 def hashes(stored: Mapping[str, Any]) -> tuple[Released, ...]:
-    """What a report says of released arrays and numbers, by the names of their attributes."""
+    """Return the report's hashes of released arrays and numbers, by their attributes' names."""
     return tuple(Released.of(name.removesuffix("_"), value) for name, value in stored.items())
 
 

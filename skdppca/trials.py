@@ -30,7 +30,7 @@ Metric = Callable[[Any, Draw], float]
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """What `run_trials` measured: a row for every trial, estimator and metric, as columns.
+    """Measurements of `run_trials`: a row for every trial, estimator and metric, as columns.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def comes_back(text: str) -> bool:
-    r"""Whether files give back the text that was put into them: no half of a letter, and no NUL.
+    r"""Return whether files give back a text unchanged: no lone surrogate, and no NUL.
 
     JSON joins two halves, and UTF-8 has none; an array of text drops a NUL at the end.
 
@@ -75,7 +75,7 @@ def meant(words: Iterable[str], known: Iterable[str], quoted: Callable[[str], st
 
 
 def names_a_label(name: str) -> bool:
-    """Whether a column is by its name a label of rows or people, and no feature.
+    """Return whether a column is by its name a label of rows or people, and no feature.
 
     Examples
     --------
@@ -150,12 +150,12 @@ def check_unit(unit: str) -> None:
 
 
 def is_one(unit: str) -> bool:
-    """Whether a unit is one row or one entry, and no group of rows."""
+    """Return whether a unit is one row or one entry, and no group of rows."""
     return unit in (ROW, INTERACTION)
 
 
 def protected_together(unit: str) -> str:
-    """What is in the data or not, as a whole."""
+    """Return the unit that is in the data or not, as a whole."""
     if unit == INTERACTION:
         return "one interaction (one user with one item)"
     return "one row" if unit == ROW else f"all rows of one {unit}"

@@ -141,7 +141,7 @@ def told(run: Callable[[], T], ledger: Charged | None, directory: Directory) -> 
     Ended
         It quotes nothing of an error that is not foreseen, because that may hold data.
     Exception
-        As it is, if nothing was charged or written.
+        Exception as it was raised, if nothing was charged or written.
     """
     try:
         return run()

@@ -182,7 +182,7 @@ WHAT = "a table with as many cells in every line, none of them longer than a mil
 
 @dataclass(frozen=True)
 class CsvFormat:
-    r"""How a table is written as text.
+    r"""Format of a table that is written as text.
 
     Parameters
     ----------
@@ -222,9 +222,9 @@ class CsvFiles:
     skipped : int
         Lines of each file before the first record.
     types : dict of str to pyarrow.DataType
-        Of the columns: text.
+        Types of the columns: text.
     names : tuple of str
-        Of the columns in the first line, where one may be there twice.
+        Names of the columns in the first line, where one may be there twice.
     """
 
     files: list[Path]

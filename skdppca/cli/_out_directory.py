@@ -89,7 +89,7 @@ def where_written(out: Path, written: list[str], why: str) -> str:
 
 
 def not_stated(out: Path, *words: object) -> list[str]:
-    """How to give a title and answers to a release that has neither."""
+    """Return the command that adds a title and answers to a release that has neither."""
     if any(one is not None for one in words):
         return []
     return [

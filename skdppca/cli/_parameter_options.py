@@ -87,7 +87,7 @@ def option(
     sentences : int, default=1
         How many sentences of the parameter's description the help has.
     own
-        As `ArgumentParser.add_argument` takes it; by default the type is that of the field. Options
+        Keywords of `ArgumentParser.add_argument`; by default the type is that of the field. Options
         of one `group` exclude each other.
     """
     return field(metadata={"flags": flags, "of": of, "sentences": sentences, "own": own})

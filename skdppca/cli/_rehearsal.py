@@ -49,7 +49,7 @@ def rehearse(
     ----------
     options : FitCommand
     names : sequence of str
-        Of the features.
+        Names of the features.
     unit : str
     ledger : PrivacyLedger or None
     words : dict

@@ -28,7 +28,7 @@ class TypedFiles:
     files : list of Path
     kind : {"parquet", "ipc"}
     types : dict of str to pyarrow.DataType
-        Of the columns.
+        Types of the columns.
     """
 
     files: list[Path]

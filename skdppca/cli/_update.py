@@ -61,9 +61,9 @@ class Earlier:
     path : Path
     fitted : JoinsCohorts
     report : PrivacyReport
-        Of the last cohort.
+        Report of the last cohort.
     names : tuple of str
-        Of its columns.
+        Names of its columns.
     document : dict
         What ``report.json`` holds.
     """

@@ -1,4 +1,4 @@
-"""What all private PCAs share: parameters, and a `fit` that charges before it computes."""
+"""Base class of all private PCAs: parameters, and a `fit` that charges before it computes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ VALIDATED = ("n_features_in_", "feature_names_in_")
 
 
 class SomeDelta(Interval):
-    """What `delta` may be where noise is Gaussian; its text names those that take 0."""
+    """Values of `delta` allowed where noise is Gaussian; its text names methods that take 0."""
 
     def __str__(self) -> str:
         return f"{super().__str__()} (PrivatePCA and SmoothSensitivityPCA take 0: pure privacy)"
@@ -392,7 +392,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
             )
 
     def _beyond(self, public: Public) -> str:
-        """What of the records a fit asks for besides sums over them; empty if nothing."""
+        """Name the non-additive access to the records that a fit needs; empty if none."""
         if self._scales_privately and math.isinf(self.epsilon):
             return "the values of every feature, as scale='private' with epsilon=inf does"
         return self._beyond_sums
@@ -417,7 +417,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
 
     @property
     def _finds_centre(self) -> bool:
-        """Whether a private mean is to be found."""
+        """True if the fit estimates a private mean."""
         return bool(self.center) and self.mean is None
 
     def _public_centre(
@@ -434,7 +434,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
 
     @property
     def _counts_publicly(self) -> bool:
-        """Whether the notion of neighbours makes the number of records public."""
+        """True if the notion of neighbours makes the number of records public."""
         return self.adjacency == "replace-one" or math.isinf(self.epsilon)
 
     @property
@@ -448,15 +448,15 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
 
     @property
     def _accounted_unit(self) -> str:
-        """What one of neighbouring data sets has more of, for the accountant and the report."""
+        """Unit by which neighbouring data sets differ, for the accountant and the report."""
         return self.unit
 
     def _attributes(self, release: Release, n_features: int) -> dict[str, Any]:
-        """What `fit` stores of a release, in float64."""
+        """Return the attributes that `fit` stores of a release, in float64."""
         return attributes_of(release, n_features, self.scale)
 
     def _details(self, release: Release, public: Public) -> dict[str, Any]:
-        """What the report says besides."""
+        """Return the details of a release for the report."""
         return release.details
 
     def __getattr__(self, name: str) -> Any:
@@ -476,7 +476,7 @@ def feature_names_of(validated: Mapping[str, Any]) -> tuple[str, ...] | None:
 
 
 def attributes_of(release: Release, n_features: int, scale: Any) -> dict[str, Any]:
-    """What is stored of a release, in float64; `scale` is the parameter of its PCA."""
+    """Return the fitted attributes of a release, in float64; `scale` is its PCA's parameter."""
     found: dict[str, Any] = {
         "components_": fix_signs(release.components),
         "n_components_": len(release.components),

@@ -1,4 +1,4 @@
-"""What a container declares of X before an entry is looked at, and X read by that alone.
+"""Declared facts of X's container before an entry is looked at, and X read by these alone.
 
 A conversion tells of the entries. One null turns integers into floats or a column into objects,
 and the largest number of a list decides its type. So the dtype in which X is read here, and whether
@@ -37,9 +37,9 @@ class Declared:
     layout : str
         "dense", "masked", or the format of a sparse matrix.
     names : tuple or None
-        Of the columns, in their order; None if X is no table.
+        Names of the columns, in their order; None if X is no table.
     types : tuple of str
-        Of the columns of a table, or the one of an array; empty where X states none.
+        Types of the columns of a table, or the one of an array; empty where X states none.
     numbers : tuple of (dtype or None)
         What the entries of each type are; None where they are no real numbers.
     """
@@ -51,17 +51,17 @@ class Declared:
 
     @property
     def is_single(self) -> bool:
-        """Whether every column is declared to be of single precision."""
+        """True if every column is declared to be of single precision."""
         return bool(self.numbers) and all(dtype == SINGLE for dtype in self.numbers)
 
     @property
     def dtype(self) -> np.dtype:
-        """What the numbers of a table are read as, and those of which no type is declared."""
+        """Type in which numbers are read, also those of columns without a declared type."""
         return SINGLE if self.is_single else DOUBLE
 
     @property
     def is_plain(self) -> bool:
-        """Whether whoever converts X gets the same dtypes, whatever its entries are."""
+        """True if every conversion of X gives the same dtypes, whatever its entries are."""
         if self.layout == "masked" or not self.numbers or OBJECT in self.numbers:
             return False
         return self.layout != "dense" or self.types == tuple(map(str, self.numbers))
@@ -326,7 +326,7 @@ FORMATS: dict[str, Callable[[Any], bool]] = {
 
 
 def _are_pointers(X: Any, n_major: int, n_minor: int) -> bool:
-    """Whether pointers begin at 0, never fall, and end within the entries; one index an entry."""
+    """Return whether pointers begin at 0, never fall, end within the entries, one index each."""
     if not (_is_flat(X.indptr) and _is_flat(X.indices)):
         return False
     if len(X.indices) != len(X.data) or len(X.indptr) != n_major + 1:

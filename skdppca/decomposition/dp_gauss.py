@@ -44,7 +44,7 @@ class NextCohort:
     ----------
     reader : NoisyCovariance
     before : NoisyScatter
-        Of the people before, in units of the records that it is given.
+        Matrix of the people before, in units of the records that it is given.
     """
 
     reader: NoisyCovariance

@@ -51,7 +51,7 @@ def power_method(product: Product, start: np.ndarray, mus: Iterable[float], k: i
     Returns
     -------
     Directions
-        As the last pass tells it.
+        Directions of the last pass.
     """
     # 1. X_0: orthonormal
     W, noise_sd = start, 0.0

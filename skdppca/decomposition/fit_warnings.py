@@ -59,12 +59,12 @@ def _place(step: Any, steps: list[Any]) -> int | None:
 
 
 def does_nothing(step: Any) -> bool:
-    """Whether a step of a Pipeline hands on what it is given."""
+    """Return whether a step of a Pipeline passes on its input unchanged."""
     return step is None or isinstance(step, str)  # "passthrough" or "drop"
 
 
 def learns(step: Any) -> bool:
-    """Whether what a step makes of a row may depend on other rows, by its class and parameters."""
+    """Return whether a step's output for a row may depend on others, by class and parameters."""
     from sklearn.compose import ColumnTransformer
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import FeatureUnion, Pipeline
@@ -90,7 +90,7 @@ def learns(step: Any) -> bool:
 
 @dataclass(frozen=True)
 class NoiseOnlyConstants:
-    """How many records would show the first component."""
+    """Margin on the number of records that would show the first component."""
 
     # Multiple of what brings it to half an alignment, for less noise in all that is found besides.
     # Measured on normal rows of 8 to 200 features whose variances fall as 1 / j: of 120 fits of
@@ -118,7 +118,7 @@ def warn_of_noise(pca: Any) -> None:
 
 
 def enough_records(report: PrivacyReport, n_features: int, n_samples: float) -> str:
-    """How many records would do, in words; "more records" if no such number is known."""
+    """Return a sufficient number of records, in words; "more records" if that is unknown."""
     n = records_needed(report, n_features)
     if n is None or n <= n_samples or n > MAX_ROWS:
         return "more records"
@@ -129,7 +129,7 @@ def enough_records(report: PrivacyReport, n_features: int, n_samples: float) -> 
 
 
 def records_needed(report: PrivacyReport, n_features: int) -> float | None:
-    r"""How many records would show a first component, at the same noise; None if it is not known.
+    r"""Return the number of records that show a first component at the same noise; None if unknown.
 
     The Gram matrix of n records of norm R or less has the eigenvalue ``n R^2 s``, where s is the
     first component's share of the variance. Noise of sd tau off the diagonal turns that component

@@ -1,4 +1,4 @@
-"""What a fitted PCA does with data it is given: nothing here is private, or charged.
+"""Methods of a fitted PCA on data it is given: nothing here is private, or charged.
 
 The map was paid for in `fit`; the rows that go through it are the caller's own.
 """
@@ -306,7 +306,7 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @property
     def _may_miss(self) -> bool:
-        """Whether NaN is an entry that is not there."""
+        """True if NaN is an absent entry."""
         return bool(self.missing == "mean")
 
     def _filled(self, X: Any) -> Any:
@@ -336,7 +336,7 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return np.asarray(self.scale, dtype=np.float64)
 
     def _spread(self) -> np.ndarray:
-        """What a score of 1 stands for, along every component."""
+        """Return the length that a score of 1 stands for, along every component."""
         if not self.whiten:
             return np.ones(len(self.components_))
         sd = np.sqrt(self.explained_variance_)
@@ -381,7 +381,7 @@ def matrix_of(pca: FittedPCA) -> NoisyScatter | None:
 
 
 def read_only(pca: P) -> P:
-    """The same fitted estimator, after its arrays were made such that nothing writes to them."""
+    """Return the fitted estimator with arrays that nothing writes to any more."""
     for value in vars(pca).values():
         if isinstance(value, np.ndarray):
             value.flags.writeable = False

@@ -184,7 +184,7 @@ class GDPPCAMechanism:
     kernel : {"spherical", "winsorized"} or callable
         See `Kernel.xi` for the last.
     kernel_bound : float or None
-        Of a callable.
+        Public largest value of a callable kernel.
     pairs : {"auto", "complete", "incomplete"}
     n_pairs : int
         Others that a record meets if pairs are incomplete; even.
@@ -192,7 +192,7 @@ class GDPPCAMechanism:
     center : bool
         Whether a private location is found.
     location_share, variance_share : float
-        Of the budget; 0 for none.
+        Share of the budget; 0 for none.
     """
 
     n_components: int | float | Literal["auto"] | None
@@ -288,7 +288,7 @@ class GDPPCAMechanism:
         return (robust_location(data, mu) if mu else with_typical_norm(data)), around_centre
 
     def _kernel(self, data: PrivateData) -> Kernel:
-        """What length differences get: signs, winsorised, or by a function."""
+        """Return the kernel for the lengths of differences: signs, winsorised, or by a function."""
         if not isinstance(self.kernel, str):
             return Kernel(self.kernel_bound, self.kernel)
         if self.kernel == "spherical":

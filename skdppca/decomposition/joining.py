@@ -59,7 +59,7 @@ class Joining:
     before : NoisyScatter or None
         None for the first cohort.
     report : PrivacyReport or None
-        Of the release before.
+        Report of the release before.
     fits : tuple of dict
         The fit of each earlier cohort, as the report has it.
     """
@@ -163,7 +163,7 @@ class Joining:
         Parameters
         ----------
         own : ReleaseTerms
-            Of this cohort alone.
+            Terms of this cohort alone.
         """
         canonical(jsonable(self._details(own, 1.0, 0.0, 1.0)))
         if self.report is None:
@@ -194,7 +194,7 @@ class Joining:
     def _details(
         self, own: ReleaseTerms, n_samples: float, drift: float | None, kept: float
     ) -> dict[str, Any]:
-        """What the report says of all cohorts."""
+        """Return the report's entry on all cohorts."""
         fit = new_fit(own.epsilon, own.delta, own.event, n_samples, drift, kept)
         return {"joined": [*self.fits, fit]}
 
@@ -239,7 +239,7 @@ class JoinsCohorts(BasePrivatePCA):
 
     @property
     def _has_matrix(self) -> bool:
-        """Whether this method releases a matrix."""
+        """True if this method releases a matrix."""
         return True
 
     @available_if(lambda estimator: estimator._has_matrix)
@@ -347,7 +347,7 @@ def _fits(report: PrivacyReport, fitted: Mapping[str, Any]) -> tuple[dict[str, A
 
 
 def _other_names(earlier: Sequence[str], names: Sequence[str]) -> str:
-    """How names of features differ."""
+    """Return the differences between two lists of feature names, in words."""
     text = "The feature names should match those that were passed during fit.\n"
     unseen, missing = sorted({*names} - {*earlier}), sorted({*earlier} - {*names})
     if unseen:

@@ -126,7 +126,7 @@ class Given:
     called : str
         How an error names it.
     names : tuple of str or None
-        Of its columns.
+        Names of its columns.
     """
 
     fitted: Any
@@ -146,7 +146,7 @@ class Given:
 
     @property
     def n_records(self) -> float:
-        """As it was released."""
+        """Number of records, as it was released."""
         return float(self.fitted.n_samples_)
 
     @property
@@ -248,7 +248,7 @@ def _check_disjoint(given: Sequence[Given]) -> None:
 
 
 def _facts(one: Given, other: Given) -> Iterator[tuple[str, Any, Any]]:
-    """What two parts must have in common, by its name."""
+    """Yield the facts in which two releases must agree, by their names."""
     told, theirs = one.report.parameters, other.report.parameters
     yield "number of columns", one.fitted.n_features_in_, other.fitted.n_features_in_
     yield "names of columns", one.names, other.names
@@ -351,6 +351,6 @@ def _shares(given: Sequence[Given]) -> np.ndarray:
 
 
 def _divisor(fit: Any) -> float:
-    """What the sum of squares along a component was divided by for its variance."""
+    """Return the divisor that turned the sum of squares along a component into its variance."""
     variance = float(fit.explained_variance_[0])
     return float(fit.singular_values_[0]) ** 2 / variance if variance > 0 else 1.0

@@ -55,7 +55,7 @@ def estimator(cls: C) -> C:
 
 
 def legal(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the given values that the estimator's parameters of their names may have."""
+    """Return the given values that are valid for the estimator's parameters of their names."""
     constraints = cls._parameter_constraints  # type: ignore[attr-defined]
     found = {}
     for name in constraints.keys() & given.keys():
@@ -131,7 +131,7 @@ class Estimator(BaseEstimator):
 
 
 def described(documented: Callable[..., Any]) -> dict[str, str]:
-    """What the docstring of an estimator or a function says of each parameter, without its type."""
+    """Return the docstring's text on each parameter of an estimator or function, untyped."""
     entries = _section(inspect.getdoc(documented) or "", "Parameters")[1]
     return {
         name: inspect.cleandoc(entry.partition("\n")[2])

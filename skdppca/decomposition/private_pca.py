@@ -33,7 +33,7 @@ JOINED = "DPGauss"
 
 
 def for_heavy_tails(name: str, *, grouped: bool) -> dict[str, Any]:
-    """What a method is set to by ``tails="heavy"``; single rows alone can be scaled to norm 1."""
+    """Return the parameters that ``tails="heavy"`` sets; only single rows are scaled to norm 1."""
     if name == "DPGauss" and not grouped:
         return {"clip": "spherical"}
     return {"centering": "private"} if name == "GDPPCA" else {}

@@ -39,7 +39,7 @@ from .parameters import estimator, parameter
 
 @dataclass(frozen=True)
 class ResidualConstants:
-    """What pays more than another matrix, and how the budget is divided.
+    """Thresholds for steps that beat another matrix, and shares of the budget.
 
     Tuned on normal rows of 60 to 200 features (power laws and spikes), on groups that share their
     signal, and on groups of rows that share their mean.
@@ -84,7 +84,7 @@ class ResidualGaussMechanism:
     center : bool
         Whether a private centre is found.
     variance_share : float
-        Of the budget, for variances; 0 for none.
+        Share of the budget, for variances; 0 for none.
     n_iter : int
         Steps after the first matrix, at most.
     rate : float
@@ -179,12 +179,12 @@ class ResidualGaussMechanism:
         return data.n_features if self.n_components is None else self.n_components
 
     def _left(self, data: PrivateData) -> float:
-        """What is left for directions."""
+        """Return the mu that remains for directions."""
         variances = min(data.fraction(self.variance_share), data.remaining / math.sqrt(2))
         return left_by(np.array([variances]), data.remaining) * (1 - 1e-12)
 
     def _costs(self, data: PrivateData, step: int) -> tuple[float, float]:
-        """What the radius and the mean of a step cost, if it and all later ones have a radius."""
+        """Return the mu of a step's radius and mean, if it and all later ones have a radius."""
         left, weights = self._left(data), geometric(RESIDUAL.ratio, self.n_iter)[step:]
         mu_radius = 0.0
         if data.norm_bound is None:
@@ -292,7 +292,7 @@ class ResidualGaussMechanism:
 
 @dataclass(frozen=True)
 class _Eigenspectrum:
-    """What a noisy matrix shows.
+    """Eigenvectors and spectrum of a noisy matrix, with the records around its centre.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ class _Eigenspectrum:
 
     @property
     def bound(self) -> float:
-        """What every record's term was clipped to."""
+        """Bound to which every record's term was clipped."""
         return self.clip.radius**2
 
     @cached_property
@@ -332,7 +332,7 @@ class _Eigenspectrum:
         return self.start.centred_at(self.start.centre + self._about_mean[1])
 
     def crossed_mean(self, W: np.ndarray) -> np.ndarray:
-        """What of the mean's own product leads out of a span, about the centre of `data`."""
+        """Return the mean's own cross product out of a span, around the centre of `data`."""
         if not self.clip.spherical:
             return np.zeros_like(W)
         mean = self._about_mean[1]
@@ -360,7 +360,7 @@ class _Eigenspectrum:
 
     @property
     def alignment(self) -> float:
-        """How much of the last component is expected not to be noise, as a squared cosine."""
+        """Alignment of the last component: the expected squared cosine with the noise-free one."""
         return float(self.spectrum.alignments[self.k - 1])
 
     @property
@@ -370,7 +370,7 @@ class _Eigenspectrum:
 
     @property
     def prediction(self) -> np.ndarray:
-        """What the matrix without noise does to W."""
+        """Prediction of the noise-free matrix times W."""
         spectrum = self.spectrum
         return (spectrum.visible * spectrum.alignments)[: self.k, None] * self.W
 
@@ -450,9 +450,10 @@ class ResidualGauss(SubspacePCA):
     as in `DPGauss`, where records are few or the budget is small, unless the first of them shows
     the eigenvectors clearly.
 
-    Of few rows, or with a small budget, no centre may be found. If the rows lie off the point that
-    was reached, all that is left buys the Kendall matrix of their pairs (as in `GDPPCA`), if they
-    are in memory: there are no variances then, and ``privacy_.details["no_centre"]`` says so.
+    With few rows, or a small budget, the search may end without a centre. If the rows lie off the
+    point that was reached, all that is left buys the Kendall matrix of their pairs (as in
+    `GDPPCA`), if they are in memory: there are no variances then, and
+    ``privacy_.details["no_centre"]`` says so.
 
     If the number of components is to follow from the spectrum (``n_components`` a float, "auto" or
     "mle"), or if entries may be absent (``missing="mean"``), this is `DPGauss`: both ask for the

@@ -184,7 +184,7 @@ def read_rows(
     X : array-like or sparse matrix
     reset : bool
     dtype : str or list of dtype
-        As in scikit-learn's `check_array`.
+        Type that scikit-learn's `check_array` takes.
     least : int
         How many rows there are at least.
     is_finite : bool or None
@@ -223,7 +223,7 @@ def read_rows(
 
 
 def _is_seen_to_be_finite(X: Any, n_jobs: int | None) -> bool:
-    """Whether X is a long array of floats whose sums, by the threads of a pass, are finite.
+    """Return whether X is a long array of floats whose sums, by the threads of a pass, are finite.
 
     scikit-learn looks at all other arrays, by one thread, and says what is wrong with them. It
     looks after a cast, which may overflow: so this holds only where X keeps its dtype, as in `fit`.
@@ -425,19 +425,19 @@ def check_reach(
 
 
 def _is_masked(values: Any) -> bool:
-    """Whether NumPy would silently read what a mask hides."""
+    """Return whether NumPy would silently read entries that a mask hides."""
     return isinstance(values, np.ma.MaskedArray) and bool(np.ma.getmaskarray(values).any())
 
 
 def quoting_nothing(
     name: str, read: Callable[[], T], ours: Callable[[Exception], Exception] | None = None
 ) -> T:
-    """What `read` returns of private data; its exceptions, which may quote them, become ours.
+    """Return the result of `read` on private data; its exceptions, which may quote it, become ours.
 
     Parameters
     ----------
     name : str
-        Of what is read.
+        Name of the data that are read.
     read : callable
     ours : callable, optional
         Another exception for one of `read`, which quotes nothing; by default that for labels.
@@ -476,7 +476,7 @@ def _about_rows(X: Any, theirs: Exception) -> Exception:
 
 
 def _no_numbers(X: Any) -> str:
-    """Which columns of a table hold no numbers, by their names and types, which are public."""
+    """Return a text on the columns of a table without numbers, by their public names and types."""
     names = declared(X).without_numbers
     if not names:
         return ""

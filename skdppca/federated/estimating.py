@@ -215,7 +215,7 @@ class SitesRecords(Pieces):
     def query(
         self, statistic: Statistic, sensitivity: float, name: str, part: str
     ) -> Callable[[float], SharedQuery]:
-        """What a statistic is asked with, by what it costs: every site adds its share of noise."""
+        """Return a statistic's query as a function of its cost: each site adds a share of noise."""
         plan = self.federation.plan
         build: Callable[[float], SharedQuery] = partial(
             SharedQuery.at,
@@ -253,7 +253,7 @@ class SitesRecords(Pieces):
         return self.federation.ask(Question(self.views, statistic), query)
 
     def details(self) -> dict[str, Any]:
-        """Who took part, and what each of them charged."""
+        """Return the participating sites, and the charge of each."""
         federation = self.federation
         plan, study = federation.plan, federation.plan.study
         mu = root_up(cost(tuple(federation.answered)))

@@ -44,7 +44,7 @@ class RunKey:
         return self._key.public_key().public_bytes_raw().hex()
 
     def pads(self, site: str, keys: Mapping[str, str], digest: str) -> list[Pad]:
-        """What this site adds and subtracts, for one request.
+        """Return the masks that this site adds and subtracts, for one request.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class RunKey:
         keys : mapping of str to str
             The public key of every site of the roster.
         digest : str
-            Of the whole request.
+            Digest of the whole request.
 
         Raises
         ------

@@ -57,7 +57,7 @@ class Message(Checked, frozen=True, kw_only=True, tag_field="action"):
 
 
 class RunPlan(Message, frozen=True, kw_only=True, tag="hello"):
-    """What an analyst will ask, at most: what the sites agree to before anything is asked.
+    """Plan of all that an analyst may ask: the sites agree to it before anything is asked.
 
     Parameters
     ----------
@@ -105,9 +105,10 @@ class Request(Message, frozen=True, kw_only=True, tag="answer"):
     grid_log2 : int
         The spacing of the sum, as an exponent of 2.
     noise_sd : float
-        Of the noise that each site adds, in units of the grid; of the diagonal, if symmetric.
+        Standard deviation of the noise that each site adds, in units of the grid; of the diagonal,
+        if symmetric.
     keys : dict of str to (str, str)
-        Of every site of the roster: the run's public key, and the site's signature.
+        Keys of every site of the roster: the run's public key, and the site's signature.
     """
 
     plan: Digest
@@ -145,12 +146,12 @@ def read_message(body: bytes) -> RunPlan | Request | Close | None:
 
 
 def key_text(plan: str, site: str, key: str) -> bytes:
-    """What a site signs when it hands out its public key for a run."""
+    """Return the text that a site signs when it hands out its public key for a run."""
     return canonical({"says": "key", "plan": plan, "site": site, "key": key})
 
 
 def reply_text(fields: Mapping[str, str], vector: np.ndarray | None) -> bytes:
-    """What a site signs when it replies: all fields but the signature, and the vector.
+    """Return the text that a site signs with a reply: all fields but the signature, and the vector.
 
     The fields are apart from the rest, so none of them can stand for the vector.
     """

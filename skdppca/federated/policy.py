@@ -1,4 +1,4 @@
-"""What a site agrees to: its site.json."""
+"""Policy of a site: its site.json, which names all that it agrees to."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .study import MAX_SITES, Checked, PublicKey, Study, Text, check
 
 
 class Policy(Checked, frozen=True):
-    """What a site agrees to.
+    """Terms that a site agrees to.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a site may be asked: a closed set of kinds, whose fields say what each of them may hold.
+"""Questions to a site: a closed set of kinds, whose fields' types name the allowed values.
 
 A question is a list of steps (views, and choices of random parts) and a statistic, as everywhere.
 Here it travels as JSON with the arrays beside it. A site takes no other kind, and no value that the
@@ -150,7 +150,7 @@ def read_question(
     -------
     question : Question
     layout : Layout
-        Of the records through its steps.
+        Layout of the records through its steps.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def _built(form: Form, arrays: dict[str, np.ndarray], d: int, base: type) -> Any
 
 
 def _consistent(statistic: Any, layout: Layout) -> Any:
-    """The same, where what its fields say together is what its proof needs."""
+    """Return the statistic if its fields together meet its proof's needs; refuse it otherwise."""
     found = getattr(statistic, "measure", None)
     if isinstance(found, ResidualNorms):
         if found.core is None:

@@ -21,7 +21,7 @@ class Answered(Struct, frozen=True):
     Parameters
     ----------
     digest : str
-        Of the request.
+        Digest of the request.
     mu : float
         Its price.
     """
@@ -70,7 +70,7 @@ class Runs:
     Parameters
     ----------
     folder : Path
-        Of the site.
+        Folder of the site.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -45,7 +45,7 @@ class SiteTable:
     study : Study
     rows : array-like or sparse matrix
     labels : array-like or None
-        Of the groups.
+        Labels of the groups.
 
     Raises
     ------

@@ -162,13 +162,14 @@ def projection_map(
     Parameters
     ----------
     pca : fitted private PCA
-        Of this package: the axes of another one would tell of the rows. Of a Pipeline, the step.
+        Private PCA of this package: the axes of another one would reveal the rows. From a Pipeline,
+        give the step.
     X : array-like or sparse matrix of shape (n_rows, n_features)
         The rows to show: those of the fit, or others. In a Pipeline, the rows that reach the PCA:
         ``pipeline[:-1].transform(X)``. Never written to. They must not change until the map is
         returned.
     epsilon, delta : float
-        Of this map.
+        Budget of this map.
     bins : int or (int, int), default=20
         Cells along the components. The noise of a cell does not depend on their number.
     extent : ((float, float), (float, float)), optional

@@ -40,7 +40,7 @@ def ample(mu: float) -> float:
 
 @dataclass(frozen=True)
 class Release:
-    """What a mechanism hands over: all of it private outputs or computed from them.
+    """Output of a mechanism: every field is a private output or computed from private outputs.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ class Gradient:
     mean : ndarray of shape (p, d)
         The columns of G, as rows.
     noise_sd : float
-        Of every entry.
+        Standard deviation of the noise in every entry.
     radius : float
         What the residuals were clipped to.
     """
@@ -54,7 +54,7 @@ class BlockMean:
     removed : ndarray of shape (q, d) or None
         Orthonormal rows that every ``A_i`` is projected off, on both sides.
     name : str
-        Of the queries, for the report.
+        Name of the queries in the report.
     """
 
     data: PrivateData
@@ -72,7 +72,7 @@ class BlockMean:
         return self.data.n_features
 
     def split(self, mu: float) -> BlockMean:
-        """The same with `mu` of the budget."""
+        """Return a copy that may spend `mu` of the budget."""
         return replace(self, data=self.data.split(mu))
 
     def parts(self, shares: Sequence[int]) -> list[BlockMean]:
@@ -80,7 +80,7 @@ class BlockMean:
         return [replace(self, data=data) for data in self.data.parts(shares)]
 
     def without(self, directions: np.ndarray) -> BlockMean:
-        """The same records, projected off these orthonormal rows."""
+        """Return a copy with the records projected off these orthonormal rows."""
         if not len(directions):
             return replace(self, removed=None)
         # The products of sparse rows would not be projected.
@@ -130,19 +130,19 @@ class BlockMean:
     def ranged_by(
         self, others: BlockMean, directions: np.ndarray, prediction: np.ndarray
     ) -> Gradient:
-        """The same with R found among other records; each part spends all it has."""
+        """Return the mean, its clipping norm R estimated on `others`; each spends all it has."""
         residual, rotation = self._residual(directions, prediction)
         radius, _ = others._look(residual, self.remaining, self.data.n, others.remaining, None)
         return self._mean(residual, rotation, radius, self.remaining)
 
     def norms(self, directions: np.ndarray, prediction: np.ndarray) -> ResidualNorms:
-        """What a mean around this prediction is clipped by."""
+        """Return the norms that the records are clipped by for a mean around this prediction."""
         return self._residual(directions, prediction)[0]
 
     def _residual(
         self, directions: np.ndarray, prediction: np.ndarray
     ) -> tuple[ResidualNorms, np.ndarray]:
-        """What is asked, and the rotation of the columns of W and C with which it is asked.
+        """Return the residual to ask for, and the rotation of W and C with which it is asked.
 
         Neither the norms of residuals nor the noise see a rotation; where ``W^T C`` is diagonal, a
         prediction in the span of W costs a number a direction, and no products of its own.
@@ -207,7 +207,7 @@ def combine(prediction: np.ndarray, variance: float, answer: Gradient) -> tuple[
     ----------
     prediction : ndarray of shape (p, d)
     variance : float
-        Of every entry, at least; infinite if it predicts nothing.
+        Variance of every entry, at least; infinite if the prediction is uninformative.
     answer : Gradient
 
     Returns

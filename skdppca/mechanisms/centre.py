@@ -30,7 +30,7 @@ from .spectrum import NoisySpectrum
 
 @dataclass(frozen=True)
 class CentreConstants:
-    """How a private centre divides its budget. Shares are of mu^2 of what remains at its start.
+    """Shares of a private centre's budget. They are of mu^2 of what remains at its start.
 
     All were tuned on normal rows of 10 to 100 features, whose variances follow power laws and whose
     mean is up to 1e5 spreads away.
@@ -233,7 +233,7 @@ def improved_centre(data: PrivateData, radius: float, variance: float, mu: float
     radius : float
         What distances are clipped to.
     variance : float
-        Of an entry's error in the centre; 0 if it is not known.
+        Variance of an entry's error in the centre; 0 if it is unknown.
     mu : float
         What the mean costs.
     """
@@ -276,7 +276,7 @@ def shrink_to_signal(vector: np.ndarray, noise_sd: float) -> np.ndarray:
 
 
 def _last_rounds(share: float, number: int, asks_all: int) -> list[tuple[float, bool]]:
-    """What each costs, and whether it is of all records, as the last ones are after a part's."""
+    """Return each last round's share of mu^2, and whether it asks all the records."""
     if not asks_all:
         return [(share / number, False)] * number
     last, others = CENTRE.last_of_all * share, number - asks_all
@@ -297,7 +297,7 @@ class _Estimate:
     data : PrivateData
         About it.
     variance : float or None
-        Of an entry's error; None before the first mean.
+        Variance of an entry's error; None before the first mean.
     signal : float
         The square of how far the last mean was from the centre before, less that of its noise.
     noise : float
@@ -338,7 +338,7 @@ def _present(data: PrivateData) -> np.ndarray | float:
 
 
 def _look_mu(data: PrivateData, budget: float, certain: float) -> float:
-    """What a histogram of distances costs."""
+    """Return the mu of a first histogram of distances."""
     shares = BUDGET.rough_look_share, BUDGET.most_look_share
     usual, most = (budget * math.sqrt(share) for share in shares)
     return histogram_mu(data, usual, most, certain)
@@ -420,14 +420,14 @@ def release_centred(
 
 
 def _may_be_told(data: PrivateData) -> bool:
-    """Whether pairs may show something; seen from public numbers and the noisy n."""
+    """Return whether pairs may show a direction, judged by public numbers and the noisy n."""
     n, d = data.n + UNSURE.count_sds * count_sd(data), data.n_features
     noise_sd = KendallMatrix(d).sensitivity(data.public.adjacency) / data.remaining
     return n / (2 * d) >= UNSURE.least_visible * noise_sd
 
 
 def _lie_off(data: PrivateData) -> bool:
-    """Whether rows point from the centre to one side.
+    """Return whether the rows lie to one side of the centre, by a noisy mean direction.
 
     The sum of ``x / max(||x||, R)``, R a norm that nearly all exceed, is a `ClippedSum` over R: a
     row adds a vector of norm 1 at most, and one that is the centre adds 0.

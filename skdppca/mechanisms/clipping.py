@@ -1,4 +1,4 @@
-"""How far to clip the records: more the more the noise dominates, less as records grow many.
+"""Clipping norms of the records: smaller where noise dominates, larger as records grow many.
 
 See the page "Clipping" of the theory. All that is decided here follows from public numbers and
 private answers.
@@ -27,7 +27,7 @@ from .norm_histogram import (
 
 @dataclass(frozen=True)
 class ClippingConstants:
-    """How many records are clipped, and what it may cost to find the norm for that.
+    """Shares of records to clip, and shares of the budget for a private clipping norm.
 
     Shares are of mu^2. What has no origin here is a guess.
     """
@@ -57,7 +57,7 @@ CLIPPING = ClippingConstants()
 
 @dataclass(frozen=True)
 class Clip:
-    """What records are clipped to.
+    """Clipping norm of the records, and the effect of clipping on their second moments.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ class Clip:
     unseen : bool
         The noise hid how long the records are.
     median : float or None
-        Of the distances from the centre, where rows are scaled to norm 1; None if not asked for.
+        Median of the distances from the centre, where rows are scaled to norm 1; None if not asked
+        for.
     constant : float
         What every row is augmented with in a Gram matrix; 0 if that does not correct the centre.
     """
@@ -86,7 +87,7 @@ class Clip:
 
 @dataclass(frozen=True)
 class ExpectedNorms:
-    """What is known of some norms before they are looked at; public or released.
+    """Prior range of some norms before they are queried; public or released.
 
     Parameters
     ----------
@@ -115,18 +116,18 @@ def excess_records(n: float, dim: int, mu: float, weight: float = CLIPPING.noise
     mu : float
         What that sum costs, as far as its noise tells (`PrivateData.effective`).
     weight : float, optional
-        Of the noise against the clipping bias; by default that of `CLIPPING`.
+        Weight of the noise against the clipping bias; by default that of `CLIPPING`.
     """
     return max(CLIPPING.least_clipped * n / ample(mu) ** 2, weight * math.sqrt(dim) / mu)
 
 
 def radius_mu(data: PrivateData, usual: float, most: float) -> float:
-    """What a radius is worth, usually and at most, as mu."""
+    """Return the mu to spend on a clipping norm, from its usual and its largest mu."""
     return histogram_mu(data, usual, most, HISTOGRAM.certain)
 
 
 def radius_share(data: PrivateData, usual: float, most: float) -> float:
-    """The same, between two shares of mu^2."""
+    """Return the mu to spend on a clipping norm, between two shares of mu^2."""
     return radius_mu(data, data.fraction(usual), data.fraction(most))
 
 
@@ -170,12 +171,12 @@ def find_radius(
 
 
 def searches(data: PrivateData) -> bool:
-    """Whether a clipping norm is looked for: without noise or with a public bound it is not."""
+    """Return whether a clipping norm is estimated: not without noise or with a public bound."""
     return not data.exact and data.norm_bound is None
 
 
 def with_typical_norm(data: PrivateData) -> PrivateData:
-    """The same, and about how long the records are, if that can be seen."""
+    """Return the data with the records' median norm, if a noisy histogram shows it."""
     if data.exact or data.norm_bound is not None or data.typical_norm is not None:
         return data
     measure = clip_measure(data.centre, 0.0, data.public.grouped)
@@ -200,14 +201,14 @@ def median_distance(data: PrivateData, mu: float) -> Clip:
 
 
 def expected_norms(data: PrivateData) -> ExpectedNorms:
-    """What is expected of the norms of records, or of all their rows."""
+    """Return the expected range of the norms of records, or of all their rows."""
     if data.typical_norm is None:
         return ExpectedNorms()
     return ExpectedNorms(data.typical_norm, CLIPPING.far_above * data.typical_norm)
 
 
 def expected_products(data: PrivateData, last: float | None) -> ExpectedNorms:
-    """The same of the records' products with a few directions, also by the last such radius."""
+    """Return the expected norms of the records' products with directions, from the last radius."""
     expected = ExpectedNorms()
     if data.typical_norm is not None:
         square = data.typical_norm**2

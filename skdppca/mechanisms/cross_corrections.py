@@ -16,7 +16,7 @@ from .clipping import CLIPPING, expected_products, find_radius
 
 @dataclass(frozen=True)
 class CrossConstants:
-    """How the cross products of records are clipped."""
+    """Weights and a bound for clipping the cross products of records."""
 
     # Weight of the noise against the clipping bias: of rows, for each direction; and of groups.
     # Measured on counts, one-hot columns with numbers, lognormal rows, clusters and power laws.
@@ -53,7 +53,7 @@ class CrossMean:
     spherical: bool = False
 
     def shifted(self) -> CrossMean:
-        """The same of records less their centre: for many means about it."""
+        """Return a copy whose records are less their centre: for many means around it."""
         return replace(self, data=self.data.shifted())
 
     def radius(
@@ -96,7 +96,7 @@ class CrossMean:
         mean : ndarray of shape (k, d)
             Orthogonal to the directions: the part of the noise that is not is left out.
         noise_sd : float
-            Of every entry, before that.
+            Standard deviation of the noise in every entry, before that.
         """
         statistic = CrossSum(self._norms(directions), radius)
         answer, n = self.data.ask(statistic, mu, "cross products"), self.data.n

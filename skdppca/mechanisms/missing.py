@@ -23,7 +23,7 @@ HIDING = 2.0**64
 
 @dataclass(frozen=True)
 class MissingConstants:
-    """What absent entries cost, and which features are taken for empty; round numbers."""
+    """Cost of counting absent entries, and thresholds for empty features; round numbers."""
 
     # Share of mu^2 of how many values every feature has.
     present_share: float = 0.02
@@ -68,7 +68,7 @@ def undone(moments: np.ndarray, present: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     moments : ndarray of shape (d, d)
-        Of rows that were filled with the centre.
+        Second moments of rows that were filled with the centre.
     present : ndarray of shape (d,)
         Share of the entries that are there.
     """
@@ -78,13 +78,13 @@ def undone(moments: np.ndarray, present: np.ndarray) -> np.ndarray:
 
 
 def left_along(direction: np.ndarray, moments: np.ndarray, present: np.ndarray | None) -> float:
-    """What filling leaves of the variance along a direction, as a share.
+    """Return the share of the variance along a direction that filling preserves.
 
     Parameters
     ----------
     direction : ndarray of shape (d,)
     moments : ndarray of shape (d, d)
-        Of complete rows about the centre, in any unit.
+        Second moments of complete rows around the centre, in any unit.
     present : ndarray of shape (d,) or None
     """
     if present is None:
@@ -108,7 +108,7 @@ def share_present(present: np.ndarray | None) -> float:
 
 
 def with_present(data: PrivateData) -> tuple[PrivateData, np.ndarray]:
-    """The same, the share of every feature's entries that are there known, at a cost; and that.
+    """Return the data with noisy shares of present entries, and these shares; this is charged.
 
     The noisy shares are pulled to their mean by what is noise in how they differ: entries are often
     as rare in one feature as in the next, and an error would be one of all its moments. Features
@@ -132,7 +132,7 @@ def with_present(data: PrivateData) -> tuple[PrivateData, np.ndarray]:
 
 
 def _empty(shares: np.ndarray, error: float) -> np.ndarray:
-    """Which features have hardly any values: none that can be told from noise, or too few.
+    """Return a mask of nearly empty features: counts within the noise, or too few.
 
     Parameters
     ----------
@@ -154,13 +154,13 @@ def _empty(shares: np.ndarray, error: float) -> np.ndarray:
 
 
 def without_empty(empty: np.ndarray, release: Release, centre: np.ndarray) -> Release:
-    """What was released, for the features that are not empty: the others stay where they are.
+    """Return the release restricted to the non-empty features: the others stay at the centre.
 
     Parameters
     ----------
     empty : ndarray of bool of shape (d,)
     release : Release
-        Of records of which these features were hidden.
+        Release of records of which these features were hidden.
     centre : ndarray of shape (d,)
         Public.
     """

@@ -162,7 +162,7 @@ SPHERES = SphereConstants()
 
 @dataclass(frozen=True)
 class NestedSpheres:
-    """What they show.
+    """Result of nested spheres: the last subspace, its eigenvectors and the records' scores in it.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class NestedSpheres:
     basis : ndarray of shape (p, d) or None
         Orthonormal rows that span the last subspace; None for all features.
     eigenvectors : Eigenvectors
-        Of the sum of ``u u^T`` there.
+        Eigenvectors of the sum of ``u u^T`` there.
     spectrum : NoisySpectrum
         The eigenvalues of the sum of ``u u^T`` in the last subspace, as they are seen.
     trace : float
@@ -183,7 +183,7 @@ class NestedSpheres:
     shorter : float
         The mean square of the scores there over that of the records, as `SPHERES.loss` has it.
     dimensions : tuple of int
-        Of all subspaces.
+        Dimensions of all subspaces.
     """
 
     data: PrivateData
@@ -205,7 +205,7 @@ class NestedSpheres:
 
 
 def shows_more(data: PrivateData, n_components: Any) -> bool:
-    """Whether nested spheres would, than one matrix; seen from public numbers and the noisy n.
+    """Return whether nested spheres beat one matrix, judged by public numbers and the noisy n.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def sphere_costs(
     radius: float | None = None,
     start: NoisyGram | None = None,
 ) -> tuple[list[int], float, float]:
-    """How `nested_spheres` spends mu: decided by public numbers and the noisy n.
+    """Return the dimensions and costs of `nested_spheres`, from public numbers and the noisy n.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def sphere_costs(
     Returns
     -------
     dimensions : list of int
-        Of the subspaces, all features first.
+        Dimensions of the subspaces, all features first.
     gram, centre : float
         What a matrix costs, and a centre; 0 for no centres. Together they cost no more than mu.
     """
@@ -303,7 +303,7 @@ def nested_spheres(
     first : NoisyGram
         The first matrix, of records of norm 1 at most; it was paid for.
     radius : float, optional
-        As in `sphere_costs`.
+        Median distance of the records from a private centre; see `sphere_costs`.
     is_clear : callable, optional
         Whether the spectrum of the first matrix shows enough.
 
@@ -365,9 +365,9 @@ def nested_spheres(
 
 
 def _visible(data: PrivateData, mu: float) -> float:
-    """What all records together are, in units of the noise, for each feature.
+    """Return the signal-to-noise ratio of all records together, for each feature.
 
-    Of a product of two features only the square of the share of present entries is left.
+    Filling shrinks a product of two features to the square of the share of present entries.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ def _visible(data: PrivateData, mu: float) -> float:
 
 
 def _kept(spectrum: NoisySpectrum, q: int) -> np.ndarray:
-    """What the top q of p eigenvectors are expected to keep of noise-free ones' squares.
+    """Return the share of noise-free components' squares expected in the top q of p eigenvectors.
 
     In the spiked Wigner model what is not aligned is spread over all dimensions alike.
     """

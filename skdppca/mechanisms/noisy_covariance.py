@@ -37,7 +37,8 @@ class NoisyGram:
     constant : float
         t; 0 if the rows were not augmented.
     noise_sd : float
-        Of the diagonal; off it the noise has sd ``noise_sd / sqrt(2)``.
+        Standard deviation of the noise on the diagonal; off it the noise has sd ``noise_sd /
+        sqrt(2)``.
     """
 
     matrix: np.ndarray
@@ -93,7 +94,7 @@ def release_gram(data: PrivateData, clip: Clip, mu: float | None = None) -> Nois
 
 @dataclass(frozen=True)
 class CovarianceConstants:
-    """What a covariance needs beside its matrix; round numbers."""
+    """Costs of a covariance beyond its matrix, and the augmentation of rows; round numbers."""
 
     # Share of mu^2 of the number of rows, of groups.
     rows_share: float = 0.02
@@ -107,7 +108,7 @@ COVARIANCE = CovarianceConstants()
 
 @dataclass(frozen=True)
 class NoisyCovariance:
-    """What Analyze Gauss does before and after its one question (Dwork et al., STOC 2014).
+    """All steps of Analyze Gauss before and after its one question (Dwork et al., STOC 2014).
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ class NoisyCovariance:
     correlate: bool = False
 
     def corrects(self, data: PrivateData) -> bool:
-        """Whether the last row of the matrix takes the place of a last mean of all rows.
+        """Return whether the last row of the matrix replaces a last mean of all rows.
 
         For 80 % of 1 % of mu^2, the noise of such a mean is 11 r / (mu n) in every entry, r the
         median distance; that of the last row, for the rest, is about 6 R / (mu n), R the clipping
@@ -238,7 +239,7 @@ class NoisyCovariance:
         return count_rows(data, bound, data.fraction(COVARIANCE.rows_share))
 
     def clipping(self, data: PrivateData, n_rows: float) -> Clip:
-        """What records are clipped to and augmented with, found privately."""
+        """Return the private clipping norm of the records, with the constant that augments them."""
         d = data.n_features
         clip = clip_records(data, d * (d + 1) // 2, data.remaining, self.clip == "spherical")
         if clip.spherical:
@@ -247,7 +248,7 @@ class NoisyCovariance:
         return self.augmented(clip, data, n_rows)
 
     def augmented(self, clip: Clip, data: PrivateData, n_rows: float) -> Clip:
-        """What records are clipped to, and augmented with for that."""
+        """Return the clipping norm with the constant that augments every row for the centre."""
         if not self.center:
             return clip
         if data.exact:

@@ -33,7 +33,7 @@ LENGTHS = (1, 2, 3, 4, 6, 8, 12)
 
 @dataclass(frozen=True)
 class HistogramConstants:
-    """Which windows of cells are trusted; sds are those of the noise in a sum of counts.
+    """Thresholds for trusting windows of cells; sds are those of the noise in a sum of counts.
 
     What has no origin here is a guess.
     """
@@ -79,7 +79,7 @@ class NormHistogram:
     counts : ndarray of shape (cells,)
     edges : ndarray of shape (cells + 1,)
     noise_sd : float
-        Of every count; positive.
+        Standard deviation of the noise in every count; positive.
     start, stop : int
         The cells among which the best window is looked for.
     """
@@ -105,7 +105,7 @@ class NormHistogram:
 
     @property
     def z(self) -> float:
-        """How many sds of its noise the best window holds."""
+        """Signal-to-noise ratio of the best window: its count, in sds of its noise."""
         return self._window[0]
 
     @property
@@ -172,7 +172,7 @@ class NormHistogram:
     def factor_of_products(
         self, radius: float, less: float, trace: float, n: float
     ) -> ClippingFactor:
-        """The same of norms of products about a prediction, for what clipping took of their trace.
+        """Return the clipping factor of products around a prediction, from a histogram of norms.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class NormHistogram:
         less : float
             By how much the trace of long ones is less than their norm.
         trace : float
-            Of the mean of the clipped products.
+            Trace of the mean of the clipped products.
         n : float
             The (noisy) number of records.
         """
@@ -195,12 +195,12 @@ class NormHistogram:
         return ClippingFactor(value, error, sees_tail, kept)
 
     def up_to(self, norm: float) -> NormHistogram:
-        """The same; the best window does not exceed a norm that is public or was released."""
+        """Return a copy whose best window stays below a norm that is public or was released."""
         stop = int(np.searchsorted(self.edges, norm, side="right")) - 1
         return replace(self, stop=max(stop, self.start + 1))
 
     def near(self, norm: float) -> NormHistogram:
-        """The same; the best window lies near such a norm."""
+        """Return a copy whose best window lies near a norm that is public or was released."""
         start = int(np.searchsorted(self.edges, HISTOGRAM.near_from * norm))
         return replace(self, start=min(start, len(self.counts) - 1)).up_to(HISTOGRAM.near_to * norm)
 
@@ -221,7 +221,7 @@ class NormHistogram:
                 return seen
 
     def _sum(self, cells: np.ndarray, beside: np.ndarray, each: np.ndarray) -> float:
-        """What the records in some cells add up to; where it is their neighbours', shrunk.
+        """Return the sum over the records in some cells; that over neighbouring cells is shrunk.
 
         By sum / (sum + sd of its noise): on eight laws and two tables, the root mean square error
         of the factor was 2 to 46 % smaller in 27 of 30 settings, and up to 8 % larger in 3.
@@ -233,7 +233,7 @@ class NormHistogram:
         return float(counts[~beside] @ each[~beside]) + kept
 
     def _with_neighbours(self, times: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Which cells a mean is read off; which of these do not stand out; points of theirs.
+        """Return the cells to average over, the neighbours among them, and points within each cell.
 
         Parameters
         ----------
@@ -310,7 +310,7 @@ def seen_norms(
 
 
 def histogram_mu(data: PrivateData, usual: float, most: float, certain: float) -> float:
-    """What a histogram is worth: no more than makes its tails precise.
+    """Return the mu of a histogram: no more than makes its tails precise.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ class ClippingFactor:
     Parameters
     ----------
     value : float
-        Of what clipping left of a total variance, the whole is this multiple.
+        Factor by which the clipped total variance is multiplied to estimate the whole.
     error : float
         The sd of the noise in it.
     sees_tail: bool
@@ -395,7 +395,7 @@ def unclipped(
 def clipping_details(
     factor: ClippingFactor | None, clipped: np.ndarray, searched: bool
 ) -> dict[str, Any]:
-    """What the report says of it: only what clipping left if there is none.
+    """Return the report's entries on clipping: only the clipped variances if there is no factor.
 
     Parameters
     ----------
@@ -421,7 +421,7 @@ def clipping_details(
 
 @dataclass(frozen=True)
 class SamplingConstants:
-    """How large the part is. Speed is all that it is for."""
+    """Size of the random subset of records. It only saves time."""
 
     # Records times mu, up to that number of features; for more, it grows with their root. 2500 and
     # most_share .4 made DPPowerMethod's loss 18 % larger on 30 000 normal rows of 100 features;
@@ -439,7 +439,7 @@ SAMPLING = SamplingConstants()
 
 
 def with_sample(data: PrivateData) -> PrivateData:
-    """The same records, a random part of which is asked for norms; nothing is charged.
+    """Return the data with a random subset that answers questions on norms; nothing is charged.
 
     It tells norms and a rough centre as well as all of them do. From public numbers and the noisy n
     alone: all of them are asked if they are few, if mu is ample (a part would tell less than the

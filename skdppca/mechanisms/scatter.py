@@ -21,7 +21,7 @@ from .spectrum import NoisySpectrum
 
 @dataclass(frozen=True)
 class ScatterConstants:
-    """How matrices are weighted and compared."""
+    """Weights of matrices and thresholds for comparing them."""
 
     # A record's mean square over that of its bound, at least; a matrix may be mere noise. Round.
     least_square: float = 0.05
@@ -57,7 +57,7 @@ FACTOR = ("value", "error", "sees_tail", "kept")
 
 @dataclass(frozen=True)
 class Drift:
-    """How far two matrices differ where they show most.
+    """Difference of two noisy matrices in the directions that both show most.
 
     Parameters
     ----------
@@ -81,9 +81,10 @@ class NoisyScatter:
     Parameters
     ----------
     scatter : ndarray of shape (d, d)
-        Of rows about their mean, with noise. What filling absent entries took is undone.
+        Scatter of rows around their mean, with noise. What filling absent entries took is undone.
     noise_sd : float
-        Of its diagonal; off it the noise has sd ``noise_sd / sqrt(2)``.
+        Standard deviation of the noise on its diagonal; off it the noise has sd ``noise_sd /
+        sqrt(2)``.
     mean : ndarray of shape (d,)
         In `units`, as the matrix is.
     n_rows, n_records : float
@@ -97,13 +98,13 @@ class NoisyScatter:
     present : ndarray of shape (d,)
         Share of every feature's entries that are there; 0 of one that is taken for empty.
     weight : float
-        Of the mean matrix; see `merged`.
+        Weight of the mean matrix; see `merged`.
     effective : float
         The number of records that would have the same error of the sample.
     mean_variance : float
-        Of the noise in an entry of the mean.
+        Variance of the noise in an entry of the mean.
     median : float
-        Of the distances, where rows were scaled to norm 1; else NaN.
+        Median of the distances, where rows were scaled to norm 1; else NaN.
     factor : ClippingFactor or None
         What clipping took of the second moments; None if no histogram tells.
     """
@@ -158,7 +159,7 @@ class NoisyScatter:
 
     @property
     def spherical(self) -> bool:
-        """Whether rows were scaled to norm 1."""
+        """True if rows were scaled to norm 1."""
         return not math.isnan(self.median)
 
     @property
@@ -168,13 +169,13 @@ class NoisyScatter:
 
     @property
     def clip(self) -> Clip:
-        """What records were clipped to."""
+        """Clipping norm of the records."""
         median = self.median if self.spherical else None
         return Clip(self.radius, self.spherical, self.factor, median=median)
 
     @property
     def unit(self) -> float:
-        """What the mean matrix is divided by: R^2, or 1 without clipping."""
+        """Divisor of the mean matrix: R^2, or 1 without clipping."""
         return self.radius**2 if math.isfinite(self.radius) else 1.0
 
     @property
@@ -196,7 +197,7 @@ class NoisyScatter:
         Parameters
         ----------
         other : NoisyScatter
-            Of other people: those of the same ones would pay twice.
+            Matrix of other people: joining two of the same people would pay twice.
         forget : float
             What the weight of this matrix is multiplied by; 1 forgets nothing.
         """
@@ -237,7 +238,7 @@ class NoisyScatter:
         )
 
     def in_units(self, units: np.ndarray) -> NoisyScatter:
-        """The same with features divided by other scales; its noise is taken for even."""
+        """Return the matrix with features divided by other scales; its noise is taken for even."""
         if np.array_equal(self.units, units):
             return self
         ratio = self.units / units
@@ -252,7 +253,7 @@ class NoisyScatter:
         )
 
     def without(self, empty: np.ndarray, centre: np.ndarray) -> NoisyScatter:
-        """The same, with features that are taken for empty: they lie at the centre, in units of 1.
+        """Return the matrix with empty features, which lie at the centre, in units of 1.
 
         Parameters
         ----------
@@ -268,7 +269,7 @@ class NoisyScatter:
         )
 
     def unscaled(self) -> NoisyScatter:
-        """The same as if rows had been clipped to their median distance, and not scaled to 1."""
+        """Return the matrix as if rows had been clipped to their median distance, not scaled."""
         if not self.spherical:
             return self
         square = self.median**2
@@ -278,7 +279,7 @@ class NoisyScatter:
         )
 
     def drift(self, other: NoisyScatter, n_components: int | None = None) -> Drift:
-        """How far another matrix is from this one in the directions that both show most.
+        """Return the difference from another matrix in the directions that both show most.
 
         These are the top eigenvectors of the mean by inverse variance, whose noise is independent
         of that of the difference. What is expected of the difference is the noise of both, and the
@@ -315,7 +316,7 @@ class NoisyScatter:
         return Drift(excess / sd if sd else 0.0, beyond)
 
     def forgetting(self, excess: float) -> float:
-        """What the weight of this matrix is to be multiplied by after a drift.
+        """Return the factor that multiplies this matrix's weight after a drift.
 
         With P the variance of an entry of this matrix and r of the next one, weights of 1 / P and
         1 / r are those of a Kalman filter. A drift adds its variance q to P: the weight falls by
@@ -369,7 +370,7 @@ class NoisyScatter:
         return cls(**known | held)
 
     def _beside(self, other: NoisyScatter) -> NoisyScatter:
-        """The same, with the other's mean of features that are taken for empty here."""
+        """Return a copy that takes the other's mean for features that are empty here."""
         if self.present.all():
             return self
         return replace(self, mean=np.where(self.present == 0, other.mean, self.mean))
@@ -388,7 +389,7 @@ class NoisyScatter:
 def _possible(
     arrays: Mapping[str, np.ndarray], numbers: Mapping[str, float], factor: list[float]
 ) -> bool:
-    """Whether a matrix can hold these; after the next charge it would be too late to see it.
+    """Return whether a stored matrix is valid; after the next charge a refusal would be too late.
 
     Noise is of the size of what records are clipped to, so where nothing is clipped there is none.
     """
@@ -412,7 +413,7 @@ def _possible(
 
 
 def _between(values: Any, least: float = 0.0, most: float = LARGEST) -> bool:
-    """Whether all are numbers from the least to the largest one."""
+    """Return whether all values are numbers from the least to the largest one."""
     values = np.asarray(values)
     return bool(((values >= least) & (values <= most)).all())
 

@@ -1,4 +1,4 @@
-"""What a noisy spectrum says of the true one; all of it post-processing."""
+"""Estimates of the true spectrum from a noisy one; all of it post-processing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .._sklearn import assess_dimension
 
 @dataclass(frozen=True)
 class CorrelationConstants:
-    """Which variances are too small to be divided by; round numbers."""
+    """Thresholds below which a variance is too small to be divided by; round numbers."""
 
     # Those below this share of their median are taken for that: constant features stay small.
     least_of_median: float = 0.05
@@ -35,7 +35,8 @@ class NoisySpectrum:
     values : ndarray of shape (d,)
         From large to small.
     noise_sd : float
-        Of the diagonal; off it the noise has sd ``noise_sd / sqrt(2)``.
+        Standard deviation of the noise on the diagonal; off it the noise has sd ``noise_sd /
+        sqrt(2)``.
 
     Notes
     -----
@@ -122,7 +123,7 @@ def correlation(
     ----------
     scatter : ndarray of shape (d, d)
     noise_sd : float
-        Of its diagonal, which counts for no less.
+        Standard deviation of the noise on its diagonal, which counts for no less.
     total : float or None
         What the diagonal is to be: the number of rows. None: its own mean.
 
@@ -195,7 +196,7 @@ def minka_rank(variances: np.ndarray, n: int, most: int) -> int:
 def count_components(
     wanted: int | float | str | None, spectrum: NoisySpectrum, variances: np.ndarray, n_rows: float
 ) -> int:
-    """How many components are released: as many as are wanted, or as the spectrum supports.
+    """Return the number of components: as many as are wanted, or as the spectrum supports.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ from .norm_histogram import ClippingFactor, NormHistogram, edges_of, unclipped
 
 @dataclass(frozen=True)
 class VarianceConstants:
-    """How variances along directions divide their mu^2; round numbers."""
+    """Shares of mu^2 for variances along directions; round numbers."""
 
     # The Rayleigh matrix. The total gets the rest; of groups, the number of rows gets half of that.
     rayleigh_share: float = 0.6
@@ -40,14 +40,14 @@ VARIANCE = VarianceConstants()
 
 @dataclass(frozen=True)
 class Variances:
-    """What a few directions explain.
+    """Variances along a few directions, and the mean variance of all others.
 
     Parameters
     ----------
     rotation : ndarray of shape (k, k)
         Orthonormal rows: ``rotation @ directions`` are ordered by decreasing variance.
     clipped : ndarray of shape (k,)
-        Of clipped records.
+        Variances of clipped records.
     error : float
         The sd of the noise in each of them.
     clipped_rest : float
@@ -57,11 +57,11 @@ class Variances:
     factor : ClippingFactor or None
         What clipping took of `clipped`; None if no histogram tells.
     explained : ndarray of shape (k,)
-        As if clipping had taken nothing, as far as histograms tell.
+        Variances corrected for clipping, as far as histograms tell.
     errors : ndarray of shape (k,)
         The sd of the noise in each of these.
     rest : float
-        As `clipped_rest`, and as if clipping had taken nothing.
+        Value of `clipped_rest`, corrected for clipping.
     """
 
     rotation: np.ndarray
@@ -90,7 +90,7 @@ def release_variances(
     core : ndarray of shape (k, k)
         The Rayleigh matrix as it is predicted; the noise follows how far the records are from it.
     core_variance : float
-        Of its entries, at least; what is predicted counts by that.
+        Variance of its entries, at least; the prediction is weighted by that.
     core_factor : ClippingFactor, optional
         What clipping took of the prediction, if it counts.
     """
@@ -153,7 +153,7 @@ def release_variances(
 def _taken(
     residuals: NormHistogram | None, radius: float, core: np.ndarray, trace: float, n: float
 ) -> ClippingFactor | None:
-    """What clipping the records' residuals took of the trace of their Rayleigh matrix.
+    """Return the clipping factor of the residuals, for the trace of their Rayleigh matrix.
 
     A record with scores z has the residual ``z z^T - core``. Of that long ones lose the share
     ``1 - R / r`` of their trace, which is ``r + u^T core u - tr(core)`` where the record is long:
@@ -162,7 +162,7 @@ def _taken(
     Parameters
     ----------
     trace : float
-        Of the mean of the clipped ones.
+        Trace of the mean of the clipped ones.
     """
     if residuals is None or not trace > 0:
         return None
@@ -174,7 +174,7 @@ def _taken(
 def _mixed(
     core: ClippingFactor | None, answer: ClippingFactor | None, weight: float
 ) -> ClippingFactor | None:
-    """That of a prediction and an answer, which counts by a weight."""
+    """Return the clipping factor of a prediction mixed with an answer, which has a weight."""
     if core is None or answer is None:
         return None
     return ClippingFactor(
@@ -209,7 +209,7 @@ def _divide(mu: float, data: PrivateData, searched: bool = False) -> tuple[float
 def _longest(
     data: PrivateData, spreads: Spreads, mu_radius: float, mu: float
 ) -> tuple[float, NormHistogram | None]:
-    """What the distances of a record's rows, squared and summed, are clipped to the root of."""
+    """Return the clipping norm of a record: the root of its rows' squared distances, summed."""
     if data.norm_bound is not None and not data.exact:
         return data.norm_bound, None
     name, expected = "radius of the total", expected_norms(data)

@@ -1,4 +1,4 @@
-"""What a private search can account for: a private PCA, a classifier, and a public grid of both."""
+"""Candidates of a private search: a private PCA, a classifier, and a public grid of both."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def _check_classifier(
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two public parameters are equal, arrays entry by entry."""
+    """Return whether two public parameters are equal, arrays entry by entry."""
     if isinstance(one, range | tuple) or isinstance(other, range | tuple):
         one, other = list(one), list(other)
     return bool(np.array_equal(one, other))

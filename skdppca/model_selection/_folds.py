@@ -120,7 +120,7 @@ def transform_rows(
     ----------
     steps : list of (str, estimator)
     X : array-like or sparse matrix
-        As the first step is to see it.
+        Rows as the first step is to receive them.
     checked : ndarray or csr_array
         The same, as it was validated. Its dtype and its number of columns are public.
 
@@ -196,7 +196,7 @@ def _like(X: Any, rows: Any) -> Any:
 
 
 def _is_stacked(together: Any, alone: list[Any]) -> bool:
-    """Whether the rows of a table are these single rows, up to rounding."""
+    """Return whether the rows of a table are these single rows, up to rounding."""
     table, rows = _dense(together), [_dense(row) for row in alone]
     if table.shape[0] != len(rows) or any(row.shape != table[:1].shape for row in rows):
         return False

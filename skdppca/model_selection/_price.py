@@ -35,7 +35,7 @@ BY_POSITION = (KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSp
 
 @dataclass(frozen=True)
 class Price:
-    """What a search charges at most.
+    """Upper bound on the cost of a search.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Price:
 def price(
     search: GridSearchCV | PrivateSearchCV, n_features: int, *, is_sparse: bool = False
 ) -> Price:
-    """What a search charges its accountant, before it runs.
+    """Return the most that a search charges its accountant, before it runs.
 
     A PrivateSearchCV charges its own budget, once. In a GridSearchCV every candidate is fitted on
     every fold, and the best again on all data. Fits that fail before their charge cost nothing, so
@@ -154,7 +154,7 @@ def _n_splits(cv: Any) -> int:
 
 
 def _folds_stay(search: GridSearchCV, steps: Iterable[PrivateStep]) -> bool:
-    """Whether one record of a neighbouring data set moves no other between the folds."""
+    """Return whether one record of a neighbouring data set moves no other between the folds."""
     cv = search.cv
     if type(cv) is RecordKFold and cv.random_state is None:
         return True
@@ -166,7 +166,7 @@ def _folds_stay(search: GridSearchCV, steps: Iterable[PrivateStep]) -> bool:
 
 
 def _cost(step: PrivateStep, n_features: int, is_sparse: bool) -> PrivacyEvent:
-    """What one fit of it costs; refuses what a fit would refuse."""
+    """Return the cost of one fit of a step; refuses what a fit would refuse."""
     if isinstance(step, PrivateNearestCentroid):
         return step._event()
     public = Public(n_features, step.adjacency, step.unit, is_sparse)

@@ -83,7 +83,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
         The winner, as it was fitted in the search; it is not fitted again.
     best_params_ : dict
     best_index_ : int
-        Of the winner in ``list(ParameterGrid(param_grid))``.
+        Index of the winner in ``list(ParameterGrid(param_grid))``.
     best_score_ : float
         The winner's score: noisy mean over the records of the clipped squared length that its
         components capture, in squared units of the scaled features. With ``scale="private"``, the
@@ -91,7 +91,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
         classifier, the noisy share of the records that it classifies right. Biased upwards a
         little, being the largest of several.
     privacy_ : PrivacyReport
-        Of the whole search; the winner carries the same.
+        Report of the whole search; the winner carries the same.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         If the columns of X have names.
@@ -284,7 +284,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
     def _runs(
         self, candidates: Candidates, budgets: list[dict[str, float]], noise: NoiseSource
     ) -> tuple[list[int], list[Candidate]]:
-        """What is fitted, K times: places in the grid, and the candidates there."""
+        """Draw the K runs of the search: places in the grid, and the candidates there."""
         runs = draw_runs(noise, float(self.mean_candidates))
         drawn = noise.labels(runs, len(candidates.grid)).tolist()
         seeded = not noise.is_private
@@ -304,7 +304,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
         return self._plan(Candidates.of(self.estimator, self.param_grid)).event
 
     def _plan(self, candidates: Candidates) -> SearchPlan:
-        """How the budget is divided, from parameters alone."""
+        """Return the division of the budget, from parameters alone."""
         step = candidates.pca
         knows_n = step.adjacency == "replace-one"
         if len(candidates.private) > 1:
@@ -380,12 +380,12 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
 
 
 def _named(search: type, steps: Iterable[Any]) -> str:
-    """What a ledger and a report call it."""
+    """Return the name of a search with its steps, for a ledger and a report."""
     return f"{search.__name__}({', '.join(type(own).__name__ for own in steps)})"
 
 
 def _private_steps(estimator: Any) -> list[PrivateStep]:
-    """Those that were fitted on private records."""
+    """Return the steps that were fitted on private records."""
     steps = estimator.named_steps.values() if isinstance(estimator, Pipeline) else [estimator]
     return [step for step in steps if isinstance(step, PrivateStep)]
 
@@ -398,7 +398,7 @@ def _norm_bound(step: BasePrivatePCA) -> float | None:
 
 
 def _score(scorer: Scorer | HitScorer, fitted: tuple[Candidate, Any]) -> float:
-    """What a run is compared by."""
+    """Return the score by which a run is compared."""
     (pca, *_), hits = fitted
     if isinstance(scorer, HitScorer):
         return scorer(hits)

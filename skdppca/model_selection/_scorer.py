@@ -61,7 +61,7 @@ def fit_candidate(
 
 
 def _scores(pca: BasePrivatePCA, X: Any) -> np.ndarray:
-    """What `pca.transform` gives, but finite: an error would tell of a row that overflows."""
+    """Return the scores of `pca.transform`, kept finite: an error would reveal an overflow."""
     return np.clip(np.nan_to_num(pca._scores(X), nan=0.0), -LARGEST, LARGEST)
 
 

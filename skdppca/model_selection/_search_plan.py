@@ -33,7 +33,7 @@ HALVINGS = 30  # of the bracket of mu: it ends within 1e-8 of the largest mu tha
 
 @dataclass(frozen=True)
 class SearchConstants:
-    """How a search divides its budget; round numbers."""
+    """Division of a search's budget; round numbers."""
 
     # mu^2 of what all scores share, over that of one candidate: of the number of records alone;
     # with a centre and a radius, which, asked once and not K times, cost 8 % more noise at 10
@@ -53,7 +53,7 @@ SEARCH = SearchConstants()
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """How one budget is divided.
+    """Division of one budget among the runs of a search, their fits and their scores.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def draw_runs(noise: NoiseSource, mean_runs: float) -> int:
 
 
 def workers(n_jobs: int | None) -> Parallel:
-    """Who fits the candidates, and shows no progress, which would tell how many there are.
+    """Return the workers that fit the candidates, without progress: that would reveal how many.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def best_run(
     One that fails is worse than all others, which is an output like any other. Nothing is warned
     of: that would tell of candidates that are not released.
 
-    Of equal scores the first wins. The theorem of private selection assumes that no scores are
+    Among equal scores the first wins. The theorem of private selection assumes that no scores are
     equal, as a random tag on each would ensure. The runs are independent and of one law. So given
     which of them share the best score, these are exchangeable, and the first has the law of the one
     that a tag would choose ("Ties" in the theory of private selection).
@@ -223,9 +223,9 @@ def best_run(
     ----------
     candidates : sequence
     fit : callable
-        Of a candidate, what is fitted; workers receive it, so it can be pickled.
+        Function that fits a candidate; workers receive it, so it can be pickled.
     score : callable
-        Of what is fitted. It runs here.
+        Function that scores the fitted result. It runs here.
     fit_all : Parallel
 
     Raises

@@ -1,4 +1,4 @@
-"""What a search does with its winner; nothing here is private, or charged."""
+"""Methods of a search that use its winner; nothing here is private, or charged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._candidates import Candidate, Candidates
 
 
 def _has(name: str) -> Callable[[Any], bool]:
-    """Whether the winner has such a method."""
+    """Return a check of whether a search's winner has such a method."""
     return lambda search: hasattr(getattr(search, "best_estimator_", search.estimator), name)
 
 

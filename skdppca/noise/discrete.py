@@ -103,7 +103,7 @@ def in_chunks(
     size: int | tuple[int, ...],
     draw: Callable[[Words, np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """What `draw` returns for some standard deviations, for all of an array of them."""
+    """Return the noise of `draw` for an array of standard deviations, chunk by chunk."""
     sds = np.asarray(sd, dtype=np.float64)
     outside = ~((sds > 0) & (sds <= MAX_SD))
     if outside.any():
@@ -177,7 +177,7 @@ class Uniform:
         self.words = words
 
     def is_below(self, bound: Callable[[int], int]) -> bool:
-        """Whether it is below a real number; words are appended until that is certain.
+        """Return whether the uniform is below a real; words are appended until that is certain.
 
         Parameters
         ----------
@@ -360,12 +360,12 @@ def _geometric(words: Words, sd: np.ndarray) -> np.ndarray:
 
 
 def _is_beyond(u: Uniform, sd: Fraction, x: int) -> bool:
-    """Whether ``floor(-sd log u)`` is larger than x."""
+    """Return whether ``floor(-sd log u)`` is larger than x."""
     return u.is_below(_power((x + 1) / sd))
 
 
 def _accepted(words: Words, digits: np.ndarray, x: np.ndarray, sd: np.ndarray) -> np.ndarray:
-    """Whether a uniform of 63 digits is below ``exp(-(x / sd - 1)^2 / 2)``, exactly."""
+    """Return whether uniforms of 63 digits are below ``exp(-(x / sd - 1)^2 / 2)``, exactly."""
     z, error = _exponential(digits, 63)
     ratio = x / sd
     exponent = (ratio - 1) ** 2 / 2

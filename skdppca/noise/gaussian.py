@@ -67,7 +67,7 @@ class GaussianQuery:
     mu : float
         The cost: ``noise_sd = widened_sensitivity / mu``. Infinite: no noise, no privacy.
     sensitivity : float
-        Of the exact sum, in Frobenius norm.
+        Sensitivity of the exact sum, in Frobenius norm.
     size : int
         Entries of the vector, or rows of the symmetric matrix.
     symmetric : bool
@@ -150,7 +150,7 @@ class LaplaceQuery:
     epsilon : float
         The cost: the noise has the scale ``widened_sensitivity / epsilon``.
     sensitivity : float
-        Of the exact sum of the records as they are clipped, in the l1 norm.
+        Sensitivity of the exact sum of the records as they are clipped, in the l1 norm.
     size : int
         Entries of the vector.
     rounding : float

@@ -1,7 +1,8 @@
 """Exact draws of Laplace and Cauchy noise on a grid, and a multivariate Student's divisor.
 
-As `skdppca.noise.rounded_gaussian`: ``f + round(noise) = round(f + noise)`` for integers f, so that
-a release on a grid is post-processing of the exact mechanism, whose epsilon is proven on the reals.
+The proof is that of `skdppca.noise.rounded_gaussian`: ``f + round(noise) = round(f + noise)`` for
+integers f, so that a release on a grid is post-processing of the exact mechanism, whose epsilon is
+proven on the reals.
 """
 
 from __future__ import annotations

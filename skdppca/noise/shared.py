@@ -39,7 +39,8 @@ class SharedQuery:
     name : str
         What is released.
     sensitivity : float
-        Of the exact sum, in Frobenius norm: how far one record, which is at one site, can move it.
+        Sensitivity of the exact sum, in Frobenius norm: how far one record, which is at one site,
+        can move it.
     n_sites : int
         m.
     honest : int
@@ -220,7 +221,7 @@ class SharedQuery:
 
     @cached_property
     def mu(self) -> float:
-        """What it costs: ``Delta / sqrt(h s^2 - 16)``, rounded up in every operation."""
+        """Cost as mu: ``Delta / sqrt(h s^2 - 16)``, rounded up in every operation."""
         square = _down(_down(self.honest * _down(self.site_sd**2)) - LEAST_SD**2)
         if square <= 0:
             return math.inf
@@ -233,7 +234,7 @@ class SharedQuery:
         return self.grid * up(math.sqrt(self.n_sites) * self.site_sd)
 
     def fits(self, max_rows: int) -> bool:
-        """Whether the sum stays within 64 bits, if no site has more records.
+        """Return whether the sum stays within 64 bits, if no site has more records.
 
         Proof. What one record adds is no longer than the sensitivity, and so is no entry of it.
         """
@@ -242,7 +243,7 @@ class SharedQuery:
         return site <= MOST_STEPS and self.n_sites * site <= 2 * MOST_STEPS
 
     def is_plausible(self, opened: np.ndarray, max_rows: int) -> bool:
-        """Whether the sum of all sites' parts is one that they can make, if each keeps its word.
+        """Return whether all sites together can make the opened sum, if each keeps its word.
 
         Proof. No site has more than `max_rows` records, and what one record adds is no longer than
         the sensitivity, nor is any entry of it (`fits`). Rounding adds half a step at each site.

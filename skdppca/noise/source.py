@@ -157,7 +157,7 @@ class NoiseSource:
 
     @property
     def is_private(self) -> bool:
-        """Whether the words come from the operating system or a key, and not from a seed."""
+        """True if the words come from the operating system or a key, and not from a seed."""
         return self._generator is None
 
     def words(self, n: int) -> np.ndarray:

@@ -27,9 +27,9 @@ def batches(
 ) -> Iterator[pa.RecordBatch]:
     """Some columns of a dataset in its order, of which little is in memory at a time.
 
-    Of a Parquet file that is a page of every column, of a ``.csv`` some tens of its blocks, and of
-    an Arrow file one record batch. A ``.csv`` is read with the types of the dataset's schema: none
-    is inferred from its first rows.
+    For a Parquet file that is a page of every column, for a ``.csv`` some tens of its blocks, and
+    for an Arrow file one record batch. A ``.csv`` is read with the types of the dataset's schema:
+    none is inferred from its first rows.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ MARK = '"'
 def well_quoted(
     lines: Iterable[str], delimiter: str, line_breaks: bool = True, mark: str = MARK
 ) -> bool:
-    r"""Whether quotation marks open and end whole cells only, or are doubled within one.
+    r"""Return whether quotation marks enclose whole cells only, or are doubled within one.
 
     So says RFC 4180: then the cells are the same for every reader, and no record decides how
     another is read.
@@ -165,7 +165,7 @@ def well_quoted(
 
 
 def _end_of(line: str, delimiter: str, mark: str, quoted: bool) -> bool | None:
-    """Whether a quoted cell is open at the end of the line; None if a mark is out of place."""
+    """Return whether a quoted cell is open at the line's end; None if a mark is out of place."""
     at = 0
     while True:
         if quoted:

@@ -63,7 +63,7 @@ Rows = np.ndarray | sparse.csr_array
 
 
 class Reader(Protocol):
-    """What makes rows of a partition, and labels of its groups; it travels to the workers."""
+    """Reader of a partition's rows and of its groups' labels; it travels to the workers."""
 
     def __call__(self, part: Any, labels: Any, known: bool) -> tuple[Rows, np.ndarray | None]:
         """Rows, and one label a row.
@@ -71,7 +71,7 @@ class Reader(Protocol):
         Parameters
         ----------
         part, labels : Any
-            As dask computes them.
+            Rows and labels of a partition, as dask computes them.
         known : bool
             They were found valid before.
 
@@ -204,7 +204,7 @@ class ClusterRecords(Pieces):
 
 
 class _Look(NamedTuple):
-    """What is learnt of a partition as it is validated."""
+    """Facts of a partition that its validation reports."""
 
     environment: str
     mark: bytes
@@ -217,7 +217,7 @@ class _Look(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """Which records of a partition are a piece, and where in the table they are."""
+    """Place of a piece: its records within a partition, and their position in the table."""
 
     partition: int
     first: int
@@ -227,7 +227,7 @@ class _Place(NamedTuple):
 
 
 class _Failure(NamedTuple):
-    """What a task returns in place of an exception; the text quotes nothing."""
+    """Error that a task returns in place of an exception; the text quotes nothing."""
 
     kind: type[Exception]
     text: str
@@ -235,7 +235,7 @@ class _Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class _Table:
-    """What a worker must know of a table to make records of its partitions."""
+    """Table as a worker needs it to make records of its partitions."""
 
     fit: str
     read: Reader
@@ -309,7 +309,7 @@ class _Kept:
         self.size = 0
 
     def lend(self, fit: str, partition: int, views: Any) -> OrderedDict:
-        """What is kept of the records of a partition through some views."""
+        """Return the kept measures of a partition's records through some views."""
         with self._lock:
             seen, measured, _ = self._of.get((fit, partition), (None, {}, 0))
             return OrderedDict(measured if seen == views else {})
@@ -425,7 +425,7 @@ def _task(f: Callable[..., Any], *given: Any, name: str = "") -> Any:
 
 
 def _computed(tasks: Sequence[Any], after: str = "") -> list[Any]:
-    """What tasks return, by the scheduler that is active.
+    """Return the results of tasks, by the scheduler that is active.
 
     Parameters
     ----------
@@ -458,7 +458,7 @@ def _client() -> Any:
 
 
 def _environments() -> set[str]:
-    """Those of all workers that there are, also of those that got no partition yet."""
+    """Return the environments of all workers, also of those that got no partition yet."""
     client = _client()
     try:
         return set() if client is None else set(client.run(environment).values())

@@ -16,7 +16,7 @@ def value_type(schema: pa.Schema, name: str) -> pa.DataType:
 
 
 class Labels:
-    """Whether labels that come one after the other are in order, in constant memory.
+    """Check of the order of labels that come one after the other, in constant memory.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Labels:
 
     @property
     def unsorted(self) -> bool:
-        """Whether they were in no order so far."""
+        """True if the labels so far were in no order."""
         return not (self._in_order or self._in_short_order)
 
     def begin(self, labels: pa.Array) -> np.ndarray:
-        """Whether each of the next labels is another one than the label before."""
+        """Return whether each of the next labels differs from the label before."""
         if pa.types.is_dictionary(labels.type):
             labels = labels.dictionary_decode()
         labels = labels.cast(self._kind)
@@ -66,7 +66,7 @@ class Labels:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds real numbers."""
+    """Return whether a column of this type holds real numbers."""
     types = pa.types
     return any(
         test(kind)
@@ -75,7 +75,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 
 def is_label(kind: pa.DataType) -> bool:
-    """Whether a column of this type can say to whom a row belongs: whole numbers, or text."""
+    """Return whether a column of this type can identify a row's group: whole numbers, or text."""
     types = pa.types
     if types.is_dictionary(kind):
         return is_label(kind.value_type)

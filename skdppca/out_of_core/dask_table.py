@@ -160,7 +160,7 @@ def as_dask_rows(X: Any) -> Any:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a data frame rather than an array."""
+    """Return whether X is a data frame rather than an array."""
     return hasattr(type(X), "columns")
 
 

@@ -59,7 +59,7 @@ class FileTable:
     tell : callable, optional
         Called with its number, from 0, as a pass over the files begins.
     name : str
-        Of the table, for errors.
+        Name of the table, for errors.
     """
 
     # What is wrong with rows, and what to do.
@@ -145,7 +145,7 @@ class FileTable:
         return valid
 
     def _attempt(self, read: Callable[[], T]) -> T:
-        """What is read; a failure becomes an error that quotes nothing, also in its context."""
+        """Return the result of `read`; a failure quotes nothing, also in its error's context."""
         try:
             return read()
         except Exception as error:  # of a library, which may quote what it read

@@ -73,12 +73,12 @@ class Piece(NamedTuple):
 
     @property
     def n_records(self) -> int:
-        """How many rows or groups."""
+        """Number of rows or groups."""
         return len(self.rows) if self.groups is None else int(self.groups[-1]) + 1
 
 
 class Valid(NamedTuple):
-    """What a first pass over all rows found; private, but for whether they are valid.
+    """Result of a first pass over all rows; private, but for whether they are valid.
 
     Parameters
     ----------
@@ -138,11 +138,11 @@ class Files:
         return Piece(rows, np.empty(0, np.intp) if self._grouped else None)
 
     def names_twice(self) -> bool:
-        """Whether a file, or a part of one, is in the dataset twice: its rows would count twice."""
+        """Return whether the dataset names a file or fragment twice: its rows would count twice."""
         return _has_twice(list(_parts(self._dataset)))
 
     def misquoted(self) -> bool:
-        """Whether a quotation mark in a .csv is out of place: it would swallow other rows."""
+        """Return whether a quotation mark in a .csv is misplaced: it would swallow other rows."""
         return not all(
             is_well_quoted(dataset.filesystem, file, dataset.format.parse_options)
             for dataset in _parts(self._dataset)
@@ -217,7 +217,7 @@ class Files:
         self._passes += 1
 
     def is_unchanged(self) -> bool:
-        """Whether all files look as they did at first."""
+        """Return whether all files have the fingerprint of the first look."""
         return self._fingerprint() == self._seen
 
     def _labels(self) -> Labels:
@@ -384,7 +384,7 @@ def _stacked(found: Iterable[Gathered]) -> Gathered:
 
 
 def wrong_labels(dataset: ds.Dataset, groups: str) -> tuple[bool, bool]:
-    """Whether labels are missing in a column, and whether they are in no order."""
+    """Return whether labels are missing in a column, and whether they are in no order."""
     kind = value_type(dataset.schema, groups)
     labels = Labels(kind if pa.types.is_integer(kind) else pa.large_string())
     for batch in batches(dataset, [groups]):

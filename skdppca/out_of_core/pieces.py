@@ -132,7 +132,7 @@ class Pieces(Source):
         return self.shared.total(Question(self.views, statistic), self.sums)
 
     def _is_known(self, statistic: Any) -> bool:
-        """Whether the number of all records says it: no view but a part takes a record away."""
+        """Return whether the number of records is the answer: only `Part` takes records away."""
         return statistic.counts_only and not any(isinstance(view, Part) for view in self.views)
 
     def together(self, questions: Sequence[tuple[Source, Any]]) -> None:

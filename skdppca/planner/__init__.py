@@ -1,4 +1,4 @@
-"""How much of the variance a private PCA can be expected to capture; no data are read."""
+"""Planner: the variance that a private PCA can be expected to capture; no data are read."""
 
 from .answers import Expectation
 from .plan import Plan, plan

@@ -1,4 +1,4 @@
-"""What each method is expected to do: simulated, or read from the cache."""
+"""Expected accuracy of each method: simulated, or read from the cache."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VARIABLE = "SKDPPCA_CACHE"
 
 @dataclass(frozen=True)
 class Expectation:
-    """What one method is expected to do.
+    """Expected accuracy of one method, with its noise, its memory and its releases.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ class Plan(PlannedFit):
         ----------
         name : {"epsilon", "n_samples"}
         progress : callable, optional
-            As for `plan`.
+            See `plan`.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class Plan(PlannedFit):
 
     @property
     def finds_nothing(self) -> bool:
-        """Whether every method loses its components in the noise, or captures what chance would."""
+        """True if every method loses its components in the noise, or captures what chance would."""
         return max(map(self._found, self.rows)) < NOTHING.least
 
     def _found(self, row: Expectation) -> float:
@@ -299,7 +299,7 @@ def plan(
     n_features : int
         Number of features. Beyond 400 the answer is extrapolated.
     n_components : int, float, "auto", "mle" or None
-        As for `PrivatePCA`. A number: at most `n_features`, and at most 100 where the answer is
+        See `PrivatePCA`. A number: at most `n_features`, and at most 100 where the answer is
         extrapolated. Otherwise the plan is for the number that a fit is expected to choose, for up
         to 400 features.
     epsilon : float, default=1.0
@@ -322,7 +322,7 @@ def plan(
         "heavy" plans for records of which some are far longer than the others, and for methods set
         as `PrivatePCA` sets them then.
     gap : {"unknown", "large"}, default="unknown"
-        As for `PrivatePCA`. It may change which method is recommended.
+        See `PrivatePCA`. It may change which method is recommended.
     is_sparse : bool, default=False
         Whether X will be a sparse matrix. It may change which method is recommended.
     spectrum : str or array-like of shape (n_features,), optional

@@ -44,7 +44,7 @@ CONSTRAINTS = {
 
 @dataclass(frozen=True)
 class PlannedFit:
-    """What is publicly known, and assumed, of a fit; see `Plan`."""
+    """Public facts and assumptions of a fit; see `Plan`."""
 
     n_samples: int
     n_features: int
@@ -65,12 +65,12 @@ class PlannedFit:
 
     @property
     def sees_spectrum(self) -> bool:
-        """Whether the number of components is to be chosen from the released spectrum."""
+        """True if the number of components is to be chosen from the released spectrum."""
         return not (self.wanted is None or isinstance(self.wanted, int))
 
     @property
     def public(self) -> Public:
-        """What `PrivatePCA` looks at beside its parameters."""
+        """Public facts that `PrivatePCA` looks at beside its parameters."""
         unit = "row" if self.group_size is None else "record"
         return Public(self.n_features, self.adjacency, unit, self.is_sparse)
 
@@ -169,7 +169,7 @@ def methods_of(methods: Iterable[str] | None, planned: PlannedFit) -> list[str]:
 
 
 def _can(name: str, planned: PlannedFit) -> bool:
-    """Whether a method can be fitted so, and is no other one then."""
+    """Return whether a method can be fitted so, and is no other one then."""
     if planned.delta == 0:
         return name == "SmoothSensitivityPCA"
     if planned.sees_spectrum:

@@ -1,4 +1,4 @@
-"""What a method can be expected to do: the method itself, run on synthetic rows.
+"""Simulated accuracy of a method: the method itself, run on synthetic rows.
 
 Under privacy a method depends on n and its budget mu by ``n mu`` only: the noise of a sum over n,
 the share of records to clip, the steps of a search. So m records at ``mu n / m`` meet the noise
@@ -38,7 +38,7 @@ class TooLittle(ValueError):
 
 @dataclass(frozen=True)
 class Effort:
-    """How many fits are simulated: until the median's relative standard error is `precise`."""
+    """Number of fits to simulate: until the median's relative standard error is `precise`."""
 
     least: int
     most: int
@@ -47,7 +47,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class EffortConstants:
-    """What is simulated how precisely. Round numbers, with which a plan takes seconds."""
+    """Precision of each simulation. Round numbers, with which a plan takes seconds."""
 
     # The method that is recommended, and the others beside it.
     recommended: Effort = Effort(8, 160, 0.04)
@@ -60,7 +60,7 @@ class EffortConstants:
 
 @dataclass(frozen=True)
 class SimulationConstants:
-    """What stands for a fit that is too large to be simulated.
+    """Largest sizes of a simulation, and substitutes for a fit that is larger.
 
     Round numbers: what is larger takes longer. `bench_planner.py` measures plans that are made with
     them against fits at full size.
@@ -94,12 +94,12 @@ SIMULATION = SimulationConstants()
 
 @dataclass(frozen=True)
 class Problem:
-    """What is simulated: at most `most_features`, of as few records as will do.
+    """Problem to simulate: at most `most_features`, of as few records as will do.
 
     Parameters
     ----------
     name : str
-        Of the method.
+        Name of the method.
     settings : dict
         What it is set to beside the budget and the components.
     n_samples : float
@@ -183,7 +183,7 @@ class Problem:
 
     @property
     def is_whole(self) -> bool:
-        """Whether as many records are simulated as are planned."""
+        """True if as many records are simulated as are planned."""
         return self.n_samples < self._most_records + 0.5
 
     def budget(self, n_records: int) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def predict(problem: Problem, effort: Effort, tick: Tick) -> dict[str, Any]:
 
 
 def expected_components(problem: Problem, wanted: float | str) -> int:
-    """How many components a method chooses from its spectrum: the median over fits."""
+    """Return the number of components chosen from a method's spectrum: the median over fits."""
     found = []
     for i in range(SIMULATION.count_fits):
         drawn = problem.draw(np.random.default_rng([SEED, i]))
@@ -283,7 +283,7 @@ def _fit(problem: Problem, drawn: SyntheticRows, seed: int, **more: Any) -> Base
 
 
 def _told(drawn: SyntheticRows) -> dict[str, Any]:
-    """What has to be public for a pure guarantee: the mean, which is 0, and a norm bound."""
+    """Return the public facts of a pure guarantee: the mean, which is 0, and a norm bound."""
     squares = np.nansum(drawn.X**2, axis=1)
     if drawn.groups is not None:
         squares = np.bincount(drawn.groups, squares)

@@ -58,7 +58,7 @@ PARTED = 1e-6
 
 @dataclass(frozen=True)
 class SyntheticConstants:
-    """What rows are like, where a plan does not say. What has no origin here is a round guess."""
+    """Assumptions on rows, where a plan makes none. What has no origin here is a round guess."""
 
     # The most rows of one record that are simulated; more take longer.
     most_group_rows: int = 8
@@ -126,7 +126,7 @@ class SyntheticRows:
 
 @dataclass(frozen=True)
 class Assumed:
-    """What rows are like, beside their spectrum.
+    """Assumptions on the rows, beside their spectrum.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class Assumed:
     missing : {"error", "mean"}
     tails : {"light", "heavy"}
     law : {"normal", "lognormal", "counts"}
-        Of the coordinates along the axes, each drawn by itself.
+        Law of the coordinates along the axes, each drawn by itself.
     """
 
     group_size: int | None = None
@@ -150,12 +150,12 @@ class Assumed:
 
     @property
     def rows_a_record(self) -> int:
-        """How many rows of a record are simulated."""
+        """Number of rows of a record that are simulated."""
         return min(self.group_size or 1, SYNTHETIC.most_group_rows)
 
     @property
     def in_common(self) -> float:
-        """What simulated rows share, so that records differ as much as if they had all rows.
+        """Variance that simulated rows share, so that records differ as if they had all rows.
 
         The mean of the outer products of a record's m rows varies, over that of one row, by
         ``s^2 + (1 - s^2) / m``.
@@ -167,7 +167,7 @@ class Assumed:
 
     @property
     def worth(self) -> float:
-        """How many independent rows tell as much of the covariance as one record."""
+        """Number of independent rows that reveal as much of the covariance as one record."""
         return 1 / self._spread
 
     @property

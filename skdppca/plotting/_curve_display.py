@@ -1,4 +1,4 @@
-"""What a guarantee leaves to an attacker, as a curve."""
+"""Bounds on an attacker under a guarantee, as a curve."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PrivacyCurveDisplay(FitDisplay):
     name : str, optional
         For the legend.
     reports : sequence of PrivacyReport, default=()
-        Of the fits that the event came from.
+        Reports of the fits that the event came from.
     learned_before : sequence of str, default=()
         Steps of a Pipeline that learned from the records before, so that the guarantee does not
         hold as stated. The title says so, and is red if it is your own.
@@ -98,9 +98,9 @@ class PrivacyCurveDisplay(FitDisplay):
         Parameters
         ----------
         estimator : fitted private estimator or Pipeline
-            Of a pipeline, all private steps count together.
+            All private steps of a pipeline count together.
         ax, name, options
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -132,9 +132,9 @@ class PrivacyCurveDisplay(FitDisplay):
         ----------
         report : PrivacyReport or sequence of PrivacyReport
         ax, options
-            As in `plot`.
+            See `plot`.
         name, learned_before
-            As for the display itself.
+            See the display itself.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class PrivacyCurveDisplay(FitDisplay):
         epsilon : float
         delta : float, default=1e-6
         ax, name, options
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class PrivacyCurveDisplay(FitDisplay):
         ledger : PrivacyLedger, PrivacyAccountant or Statement
             All charges count together.
         ax, name, options
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -295,7 +295,7 @@ class PrivacyCurveDisplay(FitDisplay):
 
     @property
     def alt_text_(self) -> str:
-        """What the picture shows, in words."""
+        """Description of the picture, in words."""
         if not self._private:
             return "No bound: the release is not private, so an attack may detect every record."
         five, one = (percent_up(self.detection_at(share)) for share in (0.05, 0.01))

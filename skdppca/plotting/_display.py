@@ -1,4 +1,4 @@
-"""What all displays share: the fit that is given, where it is drawn, and the guarantee above it."""
+"""Base of all displays: the fit that is given, where it is drawn, and the guarantee above it."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Display:
         ax : Axes, sequence of Axes or None
             Axes to be divided; one for each panel; or None for a new figure of pyplot.
         width, height : float
-            Of a panel in a new figure.
+            Size of a panel in a new figure.
         of : str
             What a panel shows, for errors.
         shared : bool, default=False
@@ -201,13 +201,13 @@ class FitDisplay(Display):
 
     @classmethod
     def _of_fit(cls, estimator: Any, pca: Any, **data: Any) -> Self:
-        """What is drawn of a private PCA, which may be a step of the estimator."""
+        """Return the display of a private PCA, which may be a step of the estimator."""
         before = learned_before(estimator, pca)
         return cls(reports=(pca.privacy_,), learned_before=before, **data)
 
     @property
     def _private(self) -> bool:
-        """Whether all of the reports promise something."""
+        """True if all of the reports promise something."""
         return all(report.private for report in self.reports)
 
     def _write_guarantee(self, title: str | None) -> None:

@@ -34,7 +34,7 @@ class ComponentsImageDisplay(FitDisplay):
     lost : ndarray of bool of shape (n_components,), optional
         Which components the noise drowns.
     reports : sequence of PrivacyReport, default=()
-        Of the fit that the numbers came from.
+        Report of the fit that the numbers came from.
     learned_before : sequence of str, default=()
         Steps of a Pipeline that learned from the records before, so that the guarantee does not
         hold as stated. The title says so, and is red if it is your own.
@@ -81,14 +81,14 @@ class ComponentsImageDisplay(FitDisplay):
         Parameters
         ----------
         estimator : fitted private PCA or Pipeline
-            Of a pipeline, its last private PCA.
+            If it is a pipeline, its last private PCA is drawn.
         image_shape : (int, int) or (int, int, int)
             Height and width of an image, and its number of colours (3 or 4) if it has any. Their
             product is the number of features.
         max_components : int, default=25
             The most components to show.
         ax, options
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class ComponentsImageDisplay(FitDisplay):
 
     @property
     def alt_text_(self) -> str:
-        """What the picture shows, in words."""
+        """Description of the picture, in words."""
         k = len(self.components)
         text = "1 component as an image" if k == 1 else f"{k} components as images"
         if self.explained_variance_ratio is not None:

@@ -1,4 +1,4 @@
-"""What an accountant charged, step by step, below the line of its budget."""
+"""Charges of an accountant, step by step, below the line of its budget."""
 
 from __future__ import annotations
 
@@ -99,14 +99,14 @@ class LedgerDisplay(Display):
     ) -> Self:
         """Plot what an accountant charged.
 
-        Of more than 200 charges, 200 are drawn, evenly spread, the last one among them; and all
-        that another tool made or that are not private.
+        If there are more than 200 charges, 200 are drawn, evenly spread, the last one among them;
+        and all that another tool made or that are not private.
 
         Parameters
         ----------
         ledger : PrivacyLedger, PrivacyAccountant or Statement
         over, ax, title
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -166,7 +166,7 @@ class LedgerDisplay(Display):
 
     @property
     def alt_text_(self) -> str:
-        """What the picture shows, in words."""
+        """Description of the picture, in words."""
         entries, budget = self.statement.entries, self.statement.budget
         n = len(entries)
         spent = (entries[-1].total if entries else None) or 0.0

@@ -1,4 +1,4 @@
-"""What the components of a table are made of, and which entries privacy noise explains."""
+"""Loadings of a table's components, and the entries that privacy noise explains."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class LoadingsDisplay(FitDisplay):
     n_left_out : int, default=0
         How many features are not drawn.
     reports : sequence of PrivacyReport, default=()
-        Of the fit that the numbers came from.
+        Report of the fit that the numbers came from.
     learned_before : sequence of str, default=()
         Steps of a Pipeline that learned from the records before, so that the guarantee does not
         hold as stated. The title says so, and is red if it is your own.
@@ -77,7 +77,7 @@ class LoadingsDisplay(FitDisplay):
     Noise may have widened a gap, so each counts for :math:`\tau` less. Near the edge of the noise
     the first order is too small, so the sum is divided by the component's alignment.
 
-    Of the directions that were left out, `j > k`, only the span is known. Each of them counts with
+    For the directions that were left out, `j > k`, only the span is known. Each of them counts with
     :math:`(1 - \sum_{m \le k} u_{ml}^2) / (d - k)` in place of :math:`u_{jl}^2`.
 
     We measured how many entries of PCA without privacy the bars hold, at epsilon 1, 3 and 10 (means
@@ -126,7 +126,7 @@ class LoadingsDisplay(FitDisplay):
         Parameters
         ----------
         estimator : fitted private PCA or Pipeline
-            Of a pipeline, its last private PCA.
+            If it is a pipeline, its last private PCA is drawn.
         components : int, default=10
             The most components that are drawn, from the first one on. The largest entry of each is
             drawn as positive.
@@ -142,7 +142,7 @@ class LoadingsDisplay(FitDisplay):
             - "component": by the component that has this entry, then by its size;
             - None: as the columns were fitted.
         ax, title
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -219,14 +219,14 @@ class LoadingsDisplay(FitDisplay):
 
     @property
     def bracketed(self) -> np.ndarray:
-        """Which entries privacy noise alone can explain, as an array of the loadings' shape."""
+        """Mask of the entries that privacy noise alone can explain, in the loadings' shape."""
         if self.noise_sd is None:
             return np.zeros(np.shape(self.loadings), dtype=bool)
         return np.abs(self.loadings) < BAR_SDS * np.asarray(self.noise_sd)
 
     @property
     def alt_text_(self) -> str:
-        """What the picture shows, in words."""
+        """Description of the picture, in words."""
         parts = []
         for index, row in enumerate(np.asarray(self.loadings)):
             largest = np.argsort(-np.abs(row), kind="stable")[:3]
@@ -274,7 +274,7 @@ def _names(pca: Any, given: Sequence[str] | None) -> list[str]:
 
 
 def _order(loadings: np.ndarray, most: int | None, sort: Sort | None) -> list[int]:
-    """Which features are drawn, from first to last."""
+    """Return the indices of the features to draw, from first to last."""
     sizes = np.abs(loadings).max(axis=0)
     shown = np.argsort(-sizes, kind="stable")[:most]
     if sort is None:

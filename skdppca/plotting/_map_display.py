@@ -84,7 +84,7 @@ class ProjectionMapDisplay(Display):
         found : ProjectionMap
             From `skdppca.maps.projection_map`.
         ax, title
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class ProjectionMapDisplay(Display):
 
     @property
     def alt_text_(self) -> str:
-        """What the picture shows, in words."""
+        """Description of the picture, in words."""
         counts = np.asarray(self.found.counts)
         above = int(np.sum(counts >= self.found.threshold))
         first, second = (component + 1 for component in self.found.components)

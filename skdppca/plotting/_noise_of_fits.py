@@ -1,4 +1,4 @@
-"""What the released numbers of a fit say of their own noise."""
+"""Noise of a fit's released numbers, computed from the release alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def left_out(pca: Any, most: int) -> np.ndarray:
 
 
 def is_elliptical(pca: Any) -> bool:
-    """Whether the variances rest on an elliptical model, as records were scaled to norm 1."""
+    """Return whether variances rest on an elliptical model, as records were scaled to norm 1."""
     return _shares(pca) is not None
 
 

@@ -19,7 +19,7 @@ class UnreleasedStep:
     name, kind : str
         In the Pipeline, and of its class.
     place : {"before", "behind"}
-        Of the last private step.
+        Place of the step relative to the last private step.
     fitted : bool
         Whether it learns from the records that it is given.
     """
@@ -31,7 +31,7 @@ class UnreleasedStep:
 
     @property
     def voids(self) -> bool:
-        """Whether what it learned is in the private release, although nothing was charged."""
+        """True if the private release holds what the step learned, although nothing was charged."""
         return self.place == "before" and self.fitted
 
 

@@ -86,7 +86,7 @@ class PlanDisplay(Display):
         plans : sequence of Plan, optional
             What ``plan.along(over)`` returned. By default it is simulated now.
         ax, title
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class PlanDisplay(Display):
 
     @property
     def alt_text_(self) -> str:
-        """What the picture shows, in words."""
+        """Description of the picture, in words."""
         return str(self.plan.sentence())
 
     def _curves(self, over: str) -> None:
@@ -194,7 +194,7 @@ def _title(plan: Any, fixed: str) -> str:
 
 
 def _besides(plan: Any) -> str:
-    """What is assumed of the rows beside their spectrum."""
+    """Return the assumptions on the rows beside their spectrum, in words."""
     parts = ["" if plan.group_size is None else f"groups of {plan.group_size}"]
     parts += ["private scales" * (plan.scale == "private"), "heavy tails" * (plan.tails == "heavy")]
     parts += ["absent entries" * (plan.missing == "mean")]

@@ -68,9 +68,9 @@ class ScreeDisplay(FitDisplay):
     total : float, optional
         Variance along all directions, which ratios are of.
     units : str, default="squared units of the features"
-        Of the variances.
+        Units of the variances.
     reports : sequence of PrivacyReport, default=()
-        Of the fit that the numbers came from.
+        Report of the fit that the numbers came from.
     learned_before : sequence of str, default=()
         Steps of a Pipeline that learned from the records before, so that the guarantee does not
         hold as stated. The title says so, and is red if it is your own.
@@ -189,9 +189,9 @@ class ScreeDisplay(FitDisplay):
         Parameters
         ----------
         estimator : fitted private PCA or Pipeline
-            Of a pipeline, its last private PCA.
+            If it is a pipeline, its last private PCA is drawn.
         ax, options
-            As in `plot`.
+            See `plot`.
 
         Returns
         -------
@@ -265,7 +265,7 @@ class ScreeDisplay(FitDisplay):
 
     @property
     def alt_text_(self) -> str:
-        """What the picture shows, in words."""
+        """Description of the picture, in words."""
         k = len(self.variances)
         text = f"Variances of {k} component{'' if k == 1 else 's'}"
         if self.total:

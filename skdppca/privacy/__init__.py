@@ -1,4 +1,4 @@
-"""What was spent: events, their price, and the accountants that grant them.
+"""Privacy costs: events, their price, and the accountants that grant them.
 
 Knows nothing of PCA or scikit-learn.
 """

@@ -243,12 +243,12 @@ class BaseAccountant(ABC):
 
     @property
     def adjacency(self) -> str:
-        """What neighbouring data sets differ by: "add-remove" or "replace-one" record."""
+        """Difference of neighbouring data sets: "add-remove" or "replace-one" record."""
         return self._terms.adjacency
 
     @property
     def unit(self) -> str:
-        """What a record is: "row", or the name of a group."""
+        """Unit of privacy, one record: "row", or the name of a group."""
         return self._terms.unit
 
     def charge(
@@ -414,17 +414,17 @@ class BaseAccountant(ABC):
             ) from error
 
     def statement(self) -> Statement:
-        """What was charged and released, and what is left, all of one moment."""
+        """Return all charges and releases and the remaining budget, all of one moment."""
         return Statement(alone(self._current))
 
     @property
     def spent(self) -> PrivacyCost:
-        """What all granted releases cost together: epsilon at the accountant's delta."""
+        """Cost of all granted releases together: epsilon at the accountant's delta."""
         return self.statement().spent
 
     @property
     def remaining(self) -> PrivacyCost:
-        """What is left: the largest epsilon, at the accountant's delta, of one more Gaussian fit.
+        """Remaining budget: largest epsilon, at the accountant's delta, of one more Gaussian fit.
 
         With ``delta=0``, that of one more pure release. Gaussian releases add up in squares: after
         a charge of half of epsilon, more than half is left. After a charge that was not Gaussian,
@@ -439,7 +439,7 @@ class BaseAccountant(ABC):
 
     @property
     def releases(self) -> tuple[ReleaseRow, ...]:
-        """What the charges released, oldest first."""
+        """Rows of all recorded releases, oldest first."""
         return alone(self._current).releases
 
     @property
@@ -608,7 +608,7 @@ def rounded_down(epsilon: float) -> str:
 
 
 def _in_short(event: PrivacyEvent) -> str:
-    """What an event costs, in few digits."""
+    """Return the cost of an event in words, in few digits."""
     if isinstance(event, ComposedEvent):
         return f"{len(event.events)} releases together"
     costs = {name: value for name, value in event.to_dict().items() if name != "type"}

@@ -298,7 +298,7 @@ class Chain(Struct, frozen=True):
 
     @property
     def releases(self) -> tuple[ReleaseRow, ...]:
-        """What the charges released, oldest first."""
+        """Rows of all recorded releases, oldest first."""
         return tuple(row for row in self.rows if isinstance(row, ReleaseRow))
 
     @property

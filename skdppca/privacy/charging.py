@@ -48,12 +48,12 @@ def needs_no_accountant(*, seeded: bool = False, silent: bool = True) -> Iterato
 
 
 def charged_elsewhere() -> bool:
-    """Whether this is in such a block."""
+    """Return whether this runs in a block whose release is charged elsewhere."""
     return _exempt.get()
 
 
 def is_silent() -> bool:
-    """Whether this is in such a block that prints nothing."""
+    """Return whether this runs in a block that prints nothing."""
     return _silent.get()
 
 

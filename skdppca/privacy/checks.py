@@ -66,7 +66,7 @@ class Evidence:
     ----------
     report : PrivacyReport
     release_id : str
-        As it is stated.
+        Id of the release, as the evidence states it.
     arrays : mapping of str to array or number, or None
     chains : sequence of Chain
         The rows of the ledgers that were given, each of another account.
@@ -157,7 +157,7 @@ def verify_report(
 
 
 def anew(ledger: BaseAccountant | Statement) -> Statement:
-    """What a ledger holds after every row was read and verified anew; a statement is one already.
+    """Return a ledger's statement, every row read and verified anew; a statement as it is.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def _parts(one: Evidence) -> list[MergedPart]:
 
 
 def _wrong_parts(one: Evidence) -> Iterator[str]:
-    """What of a merged release's parts differs from itself, and what does not follow from them."""
+    """Yield contradictions in a merged release's inputs, and what does not follow from them."""
     report = one.report
     if not is_merged(report.details):
         return

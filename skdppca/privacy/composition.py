@@ -53,7 +53,7 @@ class Log(Sequence[T], Generic[T]):
         return longer
 
     def continues(self, shorter: Log[T]) -> bool:
-        """Whether it shares its memory with a shorter one."""
+        """Return whether the two share their memory, so that this one extends the shorter."""
         return self._items is shorter._items
 
     def __len__(self) -> int:
@@ -235,19 +235,19 @@ class Composition(Struct, frozen=True):
 
     @property
     def mixed(self) -> bool:
-        """Whether a loss distribution could beat the plain sum."""
+        """True if a loss distribution could beat the plain sum."""
         if self.selections:
             return False
         return len(self.steps) + (self.squares > 0) > 1
 
     @property
     def is_slow(self) -> bool:
-        """Whether a price takes some tenths of a second, and the library dp-accounting."""
+        """True if a price takes some tenths of a second, and the library dp-accounting."""
         return bool(self.selections) or self.mixed
 
     @property
     def kinds(self) -> int:
-        """How many kinds of steps and selections there are, of which each takes its time."""
+        """Number of kinds of steps and selections, of which each takes its time."""
         return len(set(self.steps)) + len(set(self.selections))
 
     def _sums(self) -> tuple[Fraction, Fraction]:

@@ -16,7 +16,7 @@ def get_config() -> dict[str, bool]:
     Returns
     -------
     dict
-        As keywords of `set_config`.
+        Settings as keywords of `set_config`.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def config_context(*, require_accountant: bool | None = None) -> Iterator[None]:
     Parameters
     ----------
     require_accountant : bool, optional
-        As in `set_config`.
+        See `set_config`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a release costs: frozen records that any accountant can add up, store and price.
+"""Costs of releases: frozen records that any accountant can add up, store and price.
 
 An event states its cost for one pair of neighbours and knows nothing of adjacency: the mechanism
 that declares it has already put the right sensitivity into `mu` or `epsilon`.
@@ -212,7 +212,7 @@ def event_from_dict(record: Mapping[str, Any]) -> PrivacyEvent:
     Parameters
     ----------
     record : mapping
-        As `PrivacyEvent.to_dict` returns it.
+        Dict as `PrivacyEvent.to_dict` returns it.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a fit released, at what cost, and whether it is private at all."""
+"""Report of a fit: its released arrays, their cost, and whether it is private at all."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Released:
     dtype : str
         numpy's name: "float64".
     sha256 : str
-        Of the array's bytes in C order, little-endian, hexadecimal.
+        Hash of the array's bytes in C order, little-endian, hexadecimal.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Released:
 
 @dataclass(frozen=True)
 class PrivacyReport:
-    """What one fit released and what it cost.
+    """Record of one fit's released outputs and their cost.
 
     It holds public facts, and private outputs that the cost of the fit covers.
 
@@ -150,7 +150,7 @@ class PrivacyReport:
     software : dict
         Versions of what computed it.
     releases : tuple of ReleaseRow
-        Of each of these accounts the row that names this release by its `release_id`.
+        Row of each of these accounts that names this release by its `release_id`.
     read : bool, default=False
         Whether it was read from a file: `verify_report` then says what is wrong with it.
 
@@ -203,7 +203,7 @@ class PrivacyReport:
     def in_all(self) -> dict[str, float] | None:
         """Return the guarantee of somebody in all fits, where it is declared that nobody is.
 
-        Of a merged release that is somebody with records in all fits of all parts.
+        For a merged release, this is somebody with records in all fits of all parts.
 
         Returns
         -------
@@ -240,7 +240,7 @@ class PrivacyReport:
 
     @property
     def private(self) -> bool:
-        """Whether the guarantee holds."""
+        """True if the guarantee holds."""
         return not self.not_private
 
     def costs(self) -> list[tuple[str, int, float]]:
@@ -347,7 +347,7 @@ class PrivacyReport:
         return "\n".join(map(printable, lines))
 
     def _closing(self) -> list[str]:
-        """What a reader must know besides the questions."""
+        """Return the facts that a reader must have beyond the queries."""
         lines, alignments = [], self.details.get("alignments", ())
         if any(spending.part for spending in self.spendings):
             lines.append(
@@ -372,7 +372,7 @@ class PrivacyReport:
         return SITES_LEDGERS if "sites" in self.details else NO_LEDGER
 
     def remarks(self, *, technical: bool = True) -> list[str]:
-        """How the release was made, and what is missing from it.
+        """Return remarks on how the release was made, and on what is missing from it.
 
         Parameters
         ----------
@@ -420,7 +420,7 @@ class PrivacyReport:
         return remarks
 
     def _about_parts(self) -> list[str]:
-        """What was merged, and what is guaranteed if the declaration about people is wrong."""
+        """Return remarks on the merge, and the guarantee if the declaration on people is wrong."""
         details, declared = self.details, self.parameters["disjoint"]
         by = "noisy matrices" if details["merged"] == "matrices" else "projectors"
         told = {name: (one["epsilon"], one["delta"]) for name, one in details["guarantees"].items()}
@@ -515,7 +515,7 @@ def drifts(report: PrivacyReport) -> list[str]:
 
 
 def no_scales(report: PrivacyReport) -> list[str]:
-    """What follows if private scales were asked for and none was found; empty otherwise.
+    """Return a warning if private scales were asked for and none was released; empty otherwise.
 
     All of them are 1 then, which the hash of the released scales tells.
     """

@@ -83,9 +83,9 @@ def all_receipts(details: Mapping[str, Any], receipts: Sequence[Receipt]) -> lis
     Parameters
     ----------
     details : mapping
-        Of the report.
+        Details of the report.
     receipts : sequence of Receipt
-        Of the report, which are those of the last fit.
+        Receipts of the report, which are those of the last fit.
     """
     earlier = joined_fits(details)[:-1] if "joined" in details else ()
     return [*(receipt for fit in earlier for receipt in receipts_of(fit)), *receipts]
@@ -132,7 +132,7 @@ def paid_for(
     Parameters
     ----------
     details : mapping
-        Of the report.
+        Details of the report.
     event, receipts
         What was charged last, and to whom.
     """

@@ -1,4 +1,4 @@
-"""How to install an extra of this package from where this copy came from.
+"""Commands that install an extra of this package from where this copy came from.
 
 No index has the package, so a remedy that names it alone would install whatever somebody else
 uploads under its name.
@@ -35,7 +35,7 @@ def how_to_install(extra: str) -> str:
 
 
 def _source(extra: str) -> str:
-    """What pip is given."""
+    """Return the requirement to give to pip."""
     found = _distribution()
     if found is None:
         return quote(f"{SOURCE}[{extra}]")
@@ -53,7 +53,7 @@ def _source(extra: str) -> str:
 
 
 def _distribution() -> Distribution | None:
-    """What says where this copy came from, if anything does; None if it is run from its source.
+    """Return the metadata of this copy that name its origin; None if it is run from its source.
 
     Beside an installed copy, a build leaves metadata in the source folder that do not say it.
     """

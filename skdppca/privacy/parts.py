@@ -1,4 +1,4 @@
-"""What a release that was merged from others guarantees: nothing new is charged for it."""
+"""Guarantee of a release that was merged from others: nothing new is charged for it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class MergedPart:
 
 @dataclass(frozen=True)
 class Bound:
-    """What all parts together cost the record that pays most.
+    """Cost of all merged releases to the record that pays most.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Bound:
 
 
 def bound(reports: Sequence[PrivacyReport], disjoint: bool) -> Bound:
-    """What the parts cost a record: the largest of them if it is in one only, else all composed.
+    """Return the cost of merged releases to a record: the largest if it is in one, or composed.
 
     Proof. Let the people of the parts be disjoint. Neighbours differ in one record, which is in
     part i alone (under replace-one: is exchanged within it). Given what was released before it,
@@ -97,7 +97,7 @@ def bound(reports: Sequence[PrivacyReport], disjoint: bool) -> Bound:
 
 
 def _of_person(report: PrivacyReport) -> PrivacyEvent:
-    """What a part costs who pays most: of one over sites, somebody who is at several of them."""
+    """Return a release's cost to the person who pays most: over sites, one who is at several."""
     sites = report.details.get("max_sites_per_person", 1)
     if not isinstance(sites, int) or sites < 1:
         raise ValueError(f"max_sites_per_person={sites!r} is no number of sites")
@@ -122,7 +122,7 @@ def _largest(events: Sequence[PrivacyEvent]) -> PrivacyEvent | None:
 
 
 def described(parts: Sequence[MergedPart], disjoint: bool) -> dict[str, Any]:
-    """What a report says of the parts: both guarantees, the declared one first, and each part."""
+    """Return the report's entries on a merge: both guarantees, the declared first, and inputs."""
     reports, found = [part.report for part in parts], {}
     for declared in (disjoint, not disjoint):
         one = bound(reports, declared)
@@ -133,7 +133,7 @@ def described(parts: Sequence[MergedPart], disjoint: bool) -> dict[str, Any]:
 
 
 def is_merged(details: Mapping[str, Any]) -> bool:
-    """Whether the details of a report are those of a merged release."""
+    """Return whether the details of a report are those of a merged release."""
     return "merged" in details
 
 
@@ -180,7 +180,7 @@ def same(reports: Sequence[PrivacyReport]) -> Iterator[tuple[int, int, str]]:
 
 
 def _marks(report: PrivacyReport) -> Iterator[tuple[str, Any]]:
-    """What two releases have in common only if they hold the same records."""
+    """Yield the marks that two releases share only if they hold the same records."""
     yield "release", report.release_id
     if is_grown(report.details):  # the last fit's id is that above
         for fit in joined_fits(report.details)[:-1]:

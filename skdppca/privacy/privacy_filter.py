@@ -15,11 +15,11 @@ LEAST_SQUARE = 2.0**-1000
 
 
 class Query(Protocol):
-    """What a report says of an answer that was paid for."""
+    """Query as a report lists it: an answer that was paid for."""
 
     @property
     def name(self) -> str:
-        """What is released."""
+        """Name of the released answer."""
 
     @property
     def mu(self) -> float:
@@ -27,7 +27,7 @@ class Query(Protocol):
 
     @property
     def widened_sensitivity(self) -> float:
-        """How far one record can move the answer, as computed."""
+        """Sensitivity of the answer, as computed."""
 
     @property
     def noise_sd(self) -> float:
@@ -35,7 +35,7 @@ class Query(Protocol):
 
     @property
     def part(self) -> str:
-        """Which of several disjoint parts of the records was asked; empty for all of them."""
+        """Name of the disjoint subset of the records that was asked; empty for all of them."""
 
 
 Q = TypeVar("Q", bound=Query)
@@ -71,7 +71,7 @@ class PrivacyFilter:
 
     @classmethod
     def of(cls, event: PrivacyEvent, tell: Callable[[Query], None] = untold) -> Self:
-        """What Gaussian noise may cost of an event: nothing, if its guarantee is not Gaussian."""
+        """Return a filter with the mu of an event: 0, if its guarantee is not Gaussian."""
         if isinstance(event, GaussianEvent):
             return cls(event.mu, tell=tell)
         return cls(math.inf if isinstance(event, NonPrivateEvent) else 0.0, tell=tell)

@@ -53,7 +53,7 @@ class Entry:
 
     @property
     def external(self) -> bool:
-        """Whether another tool released what was charged."""
+        """True if another tool released what was charged."""
         return isinstance(self.receipt, ExternalReceipt)
 
     @cached_property
@@ -64,7 +64,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Statement:
-    """What an accountant charged and recorded up to one moment.
+    """Account of everything that was charged and recorded up to one moment.
 
     It does not change when the accountant is charged again, so its parts always agree.
 
@@ -93,14 +93,14 @@ class Statement:
 
     @cached_property
     def spent(self) -> PrivacyCost:
-        """What all charges cost together: epsilon at the accountant's delta."""
+        """Cost of all charges together: epsilon at the accountant's delta."""
         if not self.chain.rows:
             return PrivacyCost(0.0, 0.0)
         return PrivacyCost(self.chain.total.epsilon(self.budget.delta), self.budget.delta)
 
     @cached_property
     def remaining(self) -> PrivacyCost:
-        """What is left: the largest epsilon of one more Gaussian release, or pure if delta is 0."""
+        """Remaining budget: largest epsilon of one more Gaussian release, or pure if delta is 0."""
         return PrivacyCost(self.chain.total.room(*self.budget), self.budget.delta)
 
     def event(self) -> PrivacyEvent:
@@ -113,7 +113,7 @@ class Statement:
     def entries(self) -> tuple[Entry, ...]:
         """The charges, oldest first, with their running totals.
 
-        Of totals that only a loss distribution or Renyi divergences can give, at most 40 are
+        Among totals that only a loss distribution or Renyi divergences can give, at most 40 are
         computed, fewer if the charges are of more than ten kinds; the last one is among them. The
         others are None. All other totals are computed when they are asked for: those of the newest
         250 charges, and of 250 older ones, evenly spread.
@@ -147,7 +147,7 @@ class Statement:
         return f"<Statement: {self.count()}; budget: {self.chain.terms}>"
 
     def count(self) -> str:
-        """How many charges there are, and how many of them have no release for which reason."""
+        """Return the number of charges in words, and of those without a release, with reasons."""
         receipts = self.chain.receipts
         external = sum(isinstance(receipt, ExternalReceipt) for receipt in receipts)
         unrecorded = len(self.chain.unrecorded)

@@ -1,4 +1,4 @@
-"""What is read from and written to files: JSON in one reading only, and files that are whole."""
+"""Reading and writing of files: JSON in one reading only, and files that are whole."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class DenseRows(ProductResiduals):
     def rounded_scores(
         self, directions: np.ndarray, centre: np.ndarray | None, out: np.ndarray
     ) -> None:
-        """The same of rounded rows, which is quicker."""
+        """Write the products of rounded rows with the directions to `out`, which is quicker."""
         exact_dots(self._on_grids(self.centred(centre)), directions, out)
 
     def _on_grids(self, rows: np.ndarray) -> np.ndarray:
@@ -125,7 +125,7 @@ class DenseRows(ProductResiduals):
         return self._projected[1]
 
     def rounded(self, residual: Residual) -> np.ndarray:
-        """The same on their grids, if they are to be: what the residuals are of."""
+        """Return the projected rows, on their grids if the residual asks for that."""
         if not residual.rounded:
             return self.projected(residual)
         if self._rounded is None or self._rounded[0] is not residual:
@@ -270,7 +270,7 @@ class DenseRows(ProductResiduals):
 
 
 class ExplicitRows(ExplicitResiduals, DenseRows):
-    """The same with residuals that are formed record by record."""
+    """Dense rows whose residuals are formed record by record."""
 
     def columns(self, residual: Residual) -> Iterator[np.ndarray]:
         rows = self.projected(residual)

@@ -78,9 +78,9 @@ class Records(Source):
     cycle : ndarray of int or None
         The numbers of the records in the cyclic order that was drawn.
     cache : MeasureCache
-        Of these records.
+        Measures of these records.
     scratch : Scratch
-        Of these records and of all that are derived from them.
+        Buffers of these records and of all that are derived from them.
     """
 
     rows: Rows
@@ -133,7 +133,7 @@ class Records(Source):
         )
 
     def _derived(self, **changes: Any) -> Records:
-        """The same with changes. What was measured is of these records, and so is their cycle."""
+        """Return a copy with changes, without the cached measures and, by default, the cycle."""
         return replace(self, cache=MeasureCache(), **({"cycle": None} | changes))
 
     @cached_property
@@ -184,7 +184,7 @@ class Records(Source):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether a centre is subtracted in the products rather than from every row."""
+        """True if a centre is subtracted in the products rather than from every row."""
         return sparse.issparse(self.rows.X) and not self.is_explicit
 
     def whole(self, what: str) -> Records:
@@ -192,15 +192,15 @@ class Records(Source):
         return self
 
     def explicit(self) -> Records:
-        """The same records with nothing left to products."""
+        """Return the records with every residual formed record by record."""
         return self._derived(is_explicit=True)
 
     def scaled(self, scale: np.ndarray) -> Records:
-        """The same records, every feature divided by a scale that is public or was released."""
+        """Return the records with features divided by a scale that is public or was released."""
         return self._derived(rows=self.rows.scaled(scale))
 
     def changed(self, change: Change) -> Records:
-        """The same records, every row changed by itself before it is scaled."""
+        """Return the records with every row changed by itself before it is scaled."""
         return self._derived(rows=self.rows.changed(change, self.rows.scale))
 
     def squared_deviations(self, centre: np.ndarray, unit: np.ndarray) -> Records:
@@ -214,7 +214,7 @@ class Records(Source):
         return self._derived(rows=self.rows.changed(squares, None), is_explicit=explicit)
 
     def shifted(self, centre: np.ndarray, rounded: bool = True) -> Records:
-        """The same records less a centre that is public or was released; dense ones only.
+        """Return the records less a centre that is public or was released; dense ones only.
 
         Absent entries are 0 from then on. Single rows are rounded to their grids, if that is asked.
         How many rows there are decides whether they are held in memory, and nothing else: to the
@@ -300,7 +300,7 @@ class Records(Source):
         return part if part.members.sizes is not None else part.gathered()
 
     def gathered(self) -> Records:
-        """The same records in a table of their own, in their order."""
+        """Return the records gathered into a table of their own, in their order."""
         return self.with_gathered(self.copied(), self.cycle)
 
     def copied(self) -> Gathered:
@@ -321,7 +321,7 @@ class Records(Source):
         return self._derived(members=self.members.subset(keep))
 
     def shuffled(self, noise: NoiseSource) -> Records:
-        """The same records in a random cyclic order: every one draws a word, and they are sorted.
+        """Return the records in a random cyclic order: every one draws a word, and they are sorted.
 
         The draw looks at no data. Couple the draws of neighbours so that common records have common
         words: then one record more is inserted at one place, and the order of the others stays.
@@ -343,10 +343,11 @@ class Records(Source):
         rounded: bool = False,
         beside: Measure | None = None,
     ) -> Records:
-        """The same records; their features are the products of their rows with the directions.
+        """Return the records with the products of their rows and the directions as features.
 
-        Of rounded rows with rounded directions, if that is asked and quicker. Where a pass over
-        single rows has to read and shift them anew, it measures them `beside` and keeps that.
+        The products are of rounded rows with rounded directions, if that is asked and quicker.
+        Where a pass over single rows has to read and shift them anew, it measures them `beside` and
+        keeps that.
         """
         # of all of X, in its order, whichever of them the records are
         table = self._derived(members=Members(self.members.n_rows))
@@ -513,7 +514,7 @@ class Records(Source):
         return [spans[a:b] for a, b in itertools.pairwise(edges)]
 
     def _stretches(self, spans: list[slice]) -> list[slice]:
-        """What is read as one: of few columns, several spans that follow each other."""
+        """Return the stretches to read at once: with few columns, several spans in a row."""
         few = self._spans_at_once
         some = (spans[i : i + few] for i in range(0, len(spans), few))
         return [slice(stretch[0].start, stretch[-1].stop) for stretch in some]
@@ -587,7 +588,7 @@ class Records(Source):
 
     @property
     def _reads_more(self) -> bool:
-        """Whether more is read in one go than is summed: single dense rows are."""
+        """True if one read covers more rows than one sum: single dense rows."""
         return not (self.is_explicit or self.is_sparse)  # groups are explicit
 
     @cached_property

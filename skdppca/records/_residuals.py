@@ -66,7 +66,7 @@ class Residual:
 
     @cached_property
     def predicts(self) -> bool:
-        """Whether C is anything but 0."""
+        """True if the prediction C is anything but 0."""
         return bool(self.prediction.any())
 
     @cached_property
@@ -79,8 +79,8 @@ class Residual:
 class Cross:
     """``W^T A_i (I - W W^T)`` of every record: what of its Gram matrix leads out of the span of W.
 
-    Of a row y less the centre, with scores ``s = W^T y`` and the rest ``e = y - W s``, that is
-    ``s e^T``; of a group it is the sum over its rows. All of it is public or was released.
+    For a row y less the centre, with scores ``s = W^T y`` and the rest ``e = y - W s``, that is ``s
+    e^T``; for a group it is the sum over its rows. All of it is public or was released.
 
     Parameters
     ----------

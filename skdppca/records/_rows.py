@@ -16,7 +16,7 @@ from ._sums import on_row_grids
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rows:
-    """How the rows of a table are read; the table is never written.
+    """Rows of a table, and the changes made as they are read; the table is never written.
 
     Parameters
     ----------
@@ -56,27 +56,27 @@ class Rows:
 
     @property
     def may_miss(self) -> bool:
-        """Whether absent entries are still read as what the rows are centred on."""
+        """True if absent entries are still read as the centre's entries."""
         return self.may_be_absent and self.shift is None
 
     @property
     def is_held(self) -> bool:
-        """Whether they are less a centre and in memory, for many passes."""
+        """True if the rows are less a centre and in memory, for many passes."""
         return self.is_shifted and self.shift is None
 
     @property
     def are_as_given(self) -> bool:
-        """Whether they are read without a look at any number."""
+        """True if the rows are read without a look at any number."""
         return self.scale is None and self.shift is None
 
     def scaled(self, scale: np.ndarray) -> Rows:
-        """The same, every feature divided by a scale besides."""
+        """Return the rows with every feature divided by one more scale."""
         self._check_not_shifted()
         scale = scale if self.scale is None else self.scale * scale
         return replace(self, scale=scale, is_finite=False)
 
     def changed(self, change: Change, scale: np.ndarray | None) -> Rows:
-        """The same, every row changed before it is divided by the scale."""
+        """Return the rows with every row changed before it is divided by the scale."""
         if self.change is not None:
             raise TypeError(
                 f"{type(change).__name__} of {type(self.change).__name__} would read the rows "
@@ -88,7 +88,7 @@ class Rows:
         return replace(self, change=change, scale=scale, most=most, floor=floor, is_finite=False)
 
     def shifted(self, centre: np.ndarray, held: np.ndarray | None, rounded: bool) -> Rows:
-        """The same less a centre; `held` are these rows, if they were read into memory."""
+        """Return the rows less a centre; `held` are these rows, if they were read into memory."""
         self._check_not_shifted()
         floor = None if centre.any() else self.floor
         if held is not None:
@@ -118,7 +118,7 @@ class Rows:
         return rows if self.change is None else self.change.of(rows, self.scale)
 
     def _imputed(self, imputed: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        """What an absent entry is read as, and the same in units of X."""
+        """Return the value that replaces an absent entry, and that value in units of X."""
         imputed = imputed if self.shift is None else self.shift
         values = np.zeros(self.n_features) if imputed is None else imputed
         return values, values if self.scale is None else values * self.scale
@@ -165,7 +165,7 @@ class Rows:
 class KeepLargest:
     """Sparse rows without all but their `most` largest entries in absolute value, once scaled.
 
-    Of equal ones those of the first columns stay.
+    Among equal entries, those of the first columns stay.
     """
 
     most: int
@@ -265,7 +265,7 @@ class Members:
     Parameters
     ----------
     n_rows : int
-        Of the table.
+        Number of rows of the table.
     sizes : ndarray of int or None
         Rows per record; None for one each.
     order : ndarray of int or None
@@ -311,7 +311,7 @@ class Members:
         return where if self.order is None else self.order[where]
 
     def in_order(self) -> Members:
-        """The same records, of a table that has their rows in their order, and no others."""
+        """Return the records as members of a table that holds only their rows, in their order."""
         return replace(self, n_rows=self.n_taken, order=None)
 
     def ungrouped(self) -> Members:
@@ -322,7 +322,7 @@ class Members:
         return replace(self, sizes=None, order=order, numbers=None)
 
     def subset(self, keep: np.ndarray) -> Members:
-        """Those records that a mask keeps."""
+        """Return the records that a mask keeps."""
         rows = keep if self.sizes is None else np.repeat(keep, self.sizes)
         return replace(
             self,

@@ -55,7 +55,7 @@ class SparseRows(ProductResiduals):
     def rounded_scores(
         self, directions: np.ndarray, centre: np.ndarray | None, out: np.ndarray
     ) -> None:
-        """The same: every entry of a row is added in its order, without BLAS."""
+        """Write the scores to `out`; every entry of a row is added in its order, without BLAS."""
         out[...] = self.scores(directions, centre)
 
     def squares(self, residual: Residual) -> np.ndarray:

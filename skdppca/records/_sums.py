@@ -135,7 +135,7 @@ def _on_grids(rows: np.ndarray, bits: int) -> np.ndarray:
 
 @cache
 def _products_are_exact() -> bool:
-    """Whether BLAS gives what whole numbers do: tried once a process, on rows of mixed scales."""
+    """Return whether BLAS sums whole numbers exactly: tried once a process, on mixed scales."""
     return all(
         _is_exact(*shape) for shape in ((17, 4097, 5), (1, 33, 1), (129, 3, 2), (5, 200, 40))
     )
@@ -277,12 +277,12 @@ def tally(
     shape: tuple[int, ...],
     times: np.ndarray | None = None,
 ) -> np.ndarray:
-    """How many values lie in every cell.
+    """Return the number of values in every cell.
 
     Parameters
     ----------
     cells, features : ndarray of int
-        Of every value, in shapes that broadcast.
+        Cell and feature of every value, in shapes that broadcast.
     shape : tuple of int
         How many features and cells.
     times : ndarray of int, optional
@@ -293,7 +293,7 @@ def tally(
 
 
 def tally_groups(cells: np.ndarray, sizes: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The same for groups of consecutive rows; every group adds the shares of its rows.
+    """Return the counts of groups of consecutive rows; every group adds the shares of its rows.
 
     Parameters
     ----------

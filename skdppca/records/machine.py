@@ -1,4 +1,4 @@
-"""What this machine has, and how a fit shares it."""
+"""Memory and threads of this machine, and their division among fits."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ class _Threads:
 
     @property
     def number(self) -> int:
-        """How many it has while nobody holds it."""
+        """Number of threads it has while no fit holds it."""
         with self._lock:
             return self._number
 
@@ -238,7 +238,7 @@ class PassThreads:
 
     @classmethod
     def of(cls, n_jobs: int | None, n_rows: int, n_features: int, is_grouped: bool) -> PassThreads:
-        """As many as are asked for; by default those of BLAS, if a pass over the table is long.
+        """Return as many threads as are asked for; by default those of BLAS, if a pass is long.
 
         The number of rows decides nothing but times and last bits within the rounding of sums.
         Groups have those of BLAS however few they are: the last bits of a group's norm are others

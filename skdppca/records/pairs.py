@@ -251,7 +251,7 @@ def _weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Weights of two blocks' pairs, and (2, m) places of those that are to be added one by one.
 
-    Of half the squared distances, which are overwritten.
+    The argument is half the squared distances, which are overwritten.
     """
     if mine == others:
         np.fill_diagonal(halves, np.inf)
@@ -474,7 +474,7 @@ class Kernel:
 
 
 def called(xi: ScaleFunction, lengths: np.ndarray) -> np.ndarray:
-    """What a scale function returns for lengths, as float64; it never raises.
+    """Return the values of a scale function for lengths, as float64; it never raises.
 
     A length for which it raises, or for which it does not return one real number, counts as NaN.
     They are found by halves: of a function that acts on every length by itself, no other length is

@@ -57,7 +57,7 @@ SPAN_ROWS = 4096
 
 
 class Layout(NamedTuple):
-    """How records lie, without a word of what is in them: public, and all that rounding follows.
+    """Layout of records, without a word of their values: public, and all that rounding follows.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Measure(Kind, ABC):
 
     @property
     def imputed(self) -> np.ndarray | None:
-        """What an absent entry is read as: the centre's entry, so that it deviates by 0."""
+        """Value that replaces an absent entry: the centre's entry, so that it deviates by 0."""
         return getattr(self, "centre", None)
 
     def width(self, layout: Layout) -> int:
@@ -284,7 +284,7 @@ class Source(ABC):
 
     @abstractmethod
     def through(self, view: Step) -> Self:
-        """The same records through a view."""
+        """Return the records through a view."""
 
     @abstractmethod
     def parts(self, shares: Sequence[int], noise: NoiseSource) -> Sequence[Self]:
@@ -292,7 +292,7 @@ class Source(ABC):
 
     @abstractmethod
     def shuffled(self, noise: NoiseSource) -> Self:
-        """The same in a random cyclic order; every record draws a word, without a look at data."""
+        """Return the records in a random cyclic order; each draws a word, blind to the data."""
 
     @abstractmethod
     def whole(self, what: str) -> Records:
@@ -307,7 +307,8 @@ class Source(ABC):
     def sample(self, taken: int, of: int, noise: NoiseSource) -> Source | None:
         """A random part in memory: every record is in it with probability ``taken / of``.
 
-        As by `parts`. None where it cannot be had at once, which follows from public facts.
+        The subset is drawn as by `parts`. None where it cannot be had at once, which follows from
+        public facts.
         """
         return None
 
@@ -327,7 +328,7 @@ class Source(ABC):
     def query(
         self, statistic: Any, sensitivity: float, name: str, part: str
     ) -> Callable[[float], Any]:
-        """What a statistic is asked with, by what it costs: the noise is that of the query."""
+        """Return a statistic's query as a function of its cost: the noise is that of the query."""
         precision = precision_of(statistic, self.layout)
         return lambda mu: GaussianQuery(name, mu, sensitivity, part=part, **precision)
 
@@ -343,7 +344,7 @@ class Source(ABC):
         return np.reshape(released, statistic.shape)
 
     def details(self) -> dict[str, Any]:
-        """What the report says of where the rows are, once all is released."""
+        """Return the report's entries on where the rows are, once all is released."""
         return {}
 
     def close(self) -> None:
@@ -352,7 +353,7 @@ class Source(ABC):
 
 
 def precision_of(statistic: Any, layout: Layout) -> dict[str, Any]:
-    """What a query must know of a sum besides its sensitivity; refuses what is not proven."""
+    """Return a query's facts on a sum beyond its sensitivity; refuse what is not proven."""
     statistic.check(layout)
     rounding, shape = statistic.rounding(layout), statistic.shape
     return {

@@ -1,4 +1,4 @@
-"""What people declare about a release, which no computation can find out."""
+"""Context of a release: facts that people declare, and that no computation can find out."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ Given = Answer | Word | tuple[Word, str] | None
 
 
 class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the curator declares about a release, which nobody checks.
+    """Declarations of the curator on a release, which are not checked.
 
     A report prints it under "Declared by the curator, not checked". It prints what was not stated
     as "Not stated", because a missing answer is information for whoever decides. Do not write what
@@ -87,7 +87,7 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     intended_users : str, optional
         Who may use the release, and for what not.
     approvals : str, optional
-        Of an ethics committee, a privacy officer, a data owner.
+        Approvals of an ethics committee, a privacy officer, a data owner.
     fitted_before : {"yes", "no", "unknown"} or (answer, text), optional
         Whether a scaler, an imputer or a selection was fitted on these data before. The figures
         rest on "no".
@@ -172,8 +172,8 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         Parameters
         ----------
         answers : mapping
-            As keywords of this class; what is left out is not stated. A question may be answered by
-            a mapping of "answer" and "text", and by a truth value.
+            Keywords of this class; what is left out is not stated. A question may be answered by a
+            mapping of "answer" and "text", and by a truth value.
 
         Returns
         -------

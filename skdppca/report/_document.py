@@ -147,7 +147,7 @@ def assemble(subject: Subject, statement: Statement | None, **declared: Any) -> 
     ----------
     subject : Subject
     statement : Statement or None
-        Of the ledger whose totals are stated.
+        Statement of the ledger whose totals are reported.
     declared
         The title, the context, the steps of a Pipeline and the shape of an image.
     """
@@ -260,7 +260,7 @@ def account(statement: Statement, report: PrivacyReport) -> dict[str, Any]:
     Parameters
     ----------
     statement : Statement
-        As it was when the report was written.
+        Statement of the ledger when the report was written.
     report : PrivacyReport
         Charged to it.
     """

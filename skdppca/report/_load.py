@@ -33,10 +33,10 @@ def load(directory: str | PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Of the class that made the release. Each released array is the stored one, bit for bit, and
-        cannot be written to. `privacy_` is the stored report. Parameters are those of the fit, but
-        for `accountant`, `random_state`, `n_jobs` and `verbose`, which no file holds: give them
-        before you fit again.
+        Fitted estimator of the class that made the release. Each released array is the stored one,
+        bit for bit, and cannot be written to. `privacy_` is the stored report. Parameters are those
+        of the fit, but for `accountant`, `random_state`, `n_jobs` and `verbose`, which no file
+        holds: give them before you fit again.
 
     Raises
     ------

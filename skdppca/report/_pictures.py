@@ -79,9 +79,9 @@ def draw(
     Parameters
     ----------
     subject : Subject
-        As its files have it, so that who has the files can draw the same.
+        The release as its files have it, so that who has the files can draw the same.
     image_shape : sequence of int, optional
-        Of a row, if a row is an image.
+        Shape of a row, if a row is an image.
     as_stated : bool, default=True
         Whether the guarantee holds as the release states it; if not, every title says so.
 

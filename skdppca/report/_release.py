@@ -47,7 +47,7 @@ class ReleaseReport:
         What is to be published. A step of a Pipeline that was fitted before the private one makes
         the figures wrong, and the box says so.
     title : str, optional
-        Of the page. By default the method and the number of components.
+        Title of the page. By default the method and the number of components.
     context : Context, optional
         What the curator declares. Whatever is missing is printed as "Not stated".
     ledger : PrivacyLedger or PrivacyAccountant, optional
@@ -125,7 +125,7 @@ class ReleaseReport:
         Returns
         -------
         dict
-            As the documentation's page *Report JSON schema* describes it.
+            Report as the documentation's page *Report JSON schema* describes it.
         """
         return copy.deepcopy(self._document)
 
@@ -208,7 +208,7 @@ class ReleaseReport:
         return page(self._document, self._pictures, "snippet.html")
 
     def __str__(self) -> str:
-        """What was found, then the guarantee and the budget: the lines of ``skdppca report``."""
+        """Return the results, then guarantee and budget: the lines of ``skdppca report``."""
         return "\n".join(results(self._document, shell=False))
 
     def __repr__(self) -> str:

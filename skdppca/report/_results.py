@@ -80,7 +80,7 @@ def headline(results: Mapping[str, Any], report: PrivacyReport) -> str:
 
 
 def _is_lost(one: Mapping[str, Any]) -> bool:
-    """Whether a component is below the noise floor."""
+    """Return whether a component is below the noise floor."""
     return one["alignment"] is not None and one["alignment"] <= 0
 
 
@@ -216,7 +216,7 @@ def results(
 
 
 def advice(document: Mapping[str, Any]) -> list[str]:
-    """How the files of a release may be used, where `results` has not said that already."""
+    """Return the rules for using the files of a release, where `results` does not state them."""
     status = status_of(document)
     if status == "not-as-stated":
         return []
@@ -230,7 +230,7 @@ def advice(document: Mapping[str, Any]) -> list[str]:
 def lost(
     report: PrivacyReport, results: Mapping[str, Any] | None = None, shell: bool = True
 ) -> list[str]:
-    """How many components are noise, and what to do, if there are any."""
+    """Return the number of components that are noise, and a remedy, if there are any."""
     alignments = report.details.get("alignments", ())
     number = sum(alignment <= 0 for alignment in alignments)
     if not number:

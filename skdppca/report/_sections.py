@@ -1,4 +1,4 @@
-"""What a report says, made of its document alone: facts for the templates that hold its words."""
+"""Sections of a report, made of its document alone: facts for the templates that hold its words."""
 
 from __future__ import annotations
 

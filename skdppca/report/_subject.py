@@ -1,4 +1,4 @@
-"""What a report is about: a fit's own report, and the arrays that it released."""
+"""Subject of a report: a fit's own report, and the arrays that it released."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Subject:
     ----------
     report : PrivacyReport
     arrays : dict of str to array or number
-        As they are stored, by the names of `PrivacyReport.released`.
+        Arrays as they are stored, by the names of `PrivacyReport.released`.
     names : tuple of str
-        Of the features; empty if it has none.
+        Names of the features; empty if it has none.
     fitted : estimator or None
-        As far as the report and the arrays have it, so that whoever has the files computes and
-        draws the same; None without components.
+        Fitted estimator, as far as the report and the arrays have it, so that whoever has the files
+        computes and draws the same; None without components.
     parts : tuple of dict of str to array or number
         The arrays of its parts, if it was merged.
     """
@@ -63,7 +63,7 @@ def subject_of(release: Any, names: Sequence[str] | None = None) -> Subject:
     release : object
         Fitted, with a `privacy_`; or a Pipeline with one step that has one.
     names : sequence of str, optional
-        Of the features, for fits of rows without names. By default those that the steps of a
+        Names of the features, for fits of rows without names. By default those that the steps of a
         Pipeline give them, if none of these steps learned from the records.
 
     Raises

@@ -158,7 +158,7 @@ class Verification:
 
     @property
     def notes(self) -> dict[Question, str]:
-        """What the answer to each question leaves out, or why there is none."""
+        """Limits of the answer to each question, or why there is none."""
         return {
             "files": _on_files(self),
             "ledger": _on_ledger(self),
@@ -167,7 +167,7 @@ class Verification:
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing differs, whatever the release says of itself."""
+        """True if nothing differs, whatever the release states of itself."""
         return not self.findings
 
     @property
@@ -283,7 +283,7 @@ def verify(
 
 
 def _statement(ledger: Ledger) -> Statement:
-    """What a ledger holds, all of it verified at this moment."""
+    """Return the statement of a ledger, all of it verified at this moment."""
     if isinstance(ledger, BaseAccountant | Statement):
         return anew(ledger)
     return PrivacyLedger(ledger).statement()  # which reads and verifies every row when it is opened

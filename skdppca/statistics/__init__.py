@@ -1,4 +1,4 @@
-"""What may be asked of the records: a closed set of sums, each beside its proof."""
+"""Statistics of the records: a closed set of sums, each beside its proof."""
 
 from ..records import KINDS, Measure, View
 from .base import Rounding, Statistic, around

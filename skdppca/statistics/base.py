@@ -11,7 +11,7 @@ from ..records import Kind, Layout, Records
 
 
 class Rounding(NamedTuple):
-    """What floating point does to a total.
+    """Bounds on the rounding errors of a total.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Statistic(Kind, ABC):
 
     @property
     def additive(self) -> bool:
-        """Whether totals of disjoint parts of the records add up; sums over pairs do not."""
+        """True if totals of disjoint subsets of the records add up; sums over pairs do not."""
         return True
 
     # Whether `total` needs to know of the records how many there are, and nothing else.
@@ -49,7 +49,7 @@ class Statistic(Kind, ABC):
 
     @abstractmethod
     def sensitivity(self, adjacency: str) -> float:
-        """How far neighbours' exact totals lie apart, in that `norm`; the class proves it."""
+        """Return the sensitivity of the exact total, in that `norm`; the class proves it."""
 
     def check(self, layout: Layout) -> None:
         """Refuse records for which the sensitivity is not proven; asked before anything is paid.
@@ -60,7 +60,7 @@ class Statistic(Kind, ABC):
         """
 
     def rounding(self, layout: Layout) -> Rounding:
-        """What floating point does to `total`, of records of that layout, however they are cut."""
+        """Return bounds on the rounding of `total`, for that layout, however records are cut."""
         return Rounding()
 
     @abstractmethod

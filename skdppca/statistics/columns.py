@@ -27,7 +27,7 @@ from .sums import clip_weights
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells(Statistic):
-    """How much of the records lies in every cell, feature by feature.
+    """Weight of the records in every cell, feature by feature.
 
     A value x of a feature lies in the cell of two neighbouring edges if ``(x - c) / u`` is no less
     than the lower and less than the upper one. An absent entry lies in none, and neither does what
@@ -86,7 +86,7 @@ class ColumnCells(Statistic):
         )
 
     def _cell(self, x: np.ndarray, k: Any) -> np.ndarray:
-        """How many edges lie at or below: those of what is absent or overflows are all."""
+        """Return the number of edges at or below; all of them if a value is absent or overflows."""
         with np.errstate(all="ignore"):
             units = (x - self.centre[k]) / self.unit[k]
         return np.searchsorted(self.edges, units, side="right")
@@ -122,7 +122,7 @@ class MeanSquares(Statistic):
 
     @property
     def measure(self) -> Distances:
-        """What rows of squares are clipped by: their norm."""
+        """Measure that rows of squares are clipped by: their norm."""
         return Distances(np.zeros_like(self.centre))
 
     def sensitivity(self, adjacency: str) -> float:

@@ -22,7 +22,7 @@ NO_ERROR = 2.0**-60
 
 @dataclass(frozen=True, eq=False)
 class Histogram(Statistic):
-    """How much the records weigh in every cell, and in the last one what lies outside, by class.
+    """Weight of the records in every cell, and outside all cells in the last one, by class.
 
     A row weighs 1 in the cell of its two scores, and one of no class nowhere. A group weighs in a
     cell its share of rows there. An absent entry is read as the centre's, so that it adds nothing
@@ -115,7 +115,7 @@ def weigh(cells: np.ndarray, n_cells: int, groups: np.ndarray | None = None) -> 
     Parameters
     ----------
     cells : ndarray of int of shape (n_rows,)
-        Of every row, from 0 to ``n_cells - 1``; negative for a row that counts nowhere.
+        Cell of every row, from 0 to ``n_cells - 1``; negative for a row that counts nowhere.
     n_cells : int
     groups : ndarray of int of shape (n_rows,), optional
         A group weighs in a cell its share of rows there, of all its rows, rounded down to a
@@ -159,7 +159,7 @@ class Count(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class CountBeyond(Statistic):
-    """How many records' numbers exceed a radius.
+    """Number of records whose numbers exceed a radius.
 
     Proof. One record changes at most ``measure.moved`` of the numbers, its own where that is 1,
     and each counts 0 or 1, under both adjacencies. Attained by a number beyond the radius.
@@ -184,7 +184,7 @@ class CountBeyond(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class MeasureHistogram(Statistic):
-    """How many records' numbers exceed an edge but not the next one, for all edges at once.
+    """Number of records whose numbers exceed an edge but not the next one, for all edges at once.
 
     A number that does not exceed the first edge, or exceeds the last, is in no cell.
 
@@ -198,7 +198,7 @@ class MeasureHistogram(Statistic):
     Parameters
     ----------
     measure : Measure
-        Of one number a record, or of several of which the first is taken.
+        Measure of one number a record, or of several of which the first is taken.
     edges : ndarray
         Increasing; public or released.
     """

@@ -1,4 +1,4 @@
-"""What the fields of a kind may hold, said by their types.
+"""Types of the fields of a statistic: each one names the values that its field may hold.
 
 To the code a `Radius` is a float and a `Vector` an array. To whoever answers questions that others
 wrote, its type says which ones: `read` takes no value that it does not allow. A type that says
@@ -158,10 +158,10 @@ def read(declared: Any, value: Any, lengths: dict[str, int]) -> Any:
     Parameters
     ----------
     declared : type
-        As in `types_of`.
+        Type as in `types_of`.
     value : object
     lengths : dict
-        Of the axes that are known, "d" among them; others are added.
+        Lengths of the axes that were read, "d" among them; others are added.
 
     Raises
     ------

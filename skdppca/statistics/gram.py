@@ -16,7 +16,7 @@ from .sums import clip_weights, sparse_terms
 
 
 def clip_measure(centre: np.ndarray, constant: float, grouped: bool) -> Measure:
-    """What bounds the Gram matrix of a record's rows less the centre, augmented by a constant."""
+    """Return the measure that bounds the Gram matrix of a record's rows, centred and augmented."""
     return GramNorms(centre, constant) if grouped else Distances(centre)
 
 
@@ -30,7 +30,7 @@ def clipping(norms: np.ndarray, reach: float, spherical: bool) -> np.ndarray:
 def scaled_terms(
     layout: Layout, centre: np.ndarray, radius: float, spherical: bool
 ) -> tuple[bool, float]:
-    """As `sparse_terms`, for rows that may be scaled up to the radius as well.
+    """Return the results of `sparse_terms` for rows that may be scaled up to the radius as well.
 
     Their weights grow without bound near the centre: no cancellation may be left to the products.
     """
@@ -84,7 +84,7 @@ class ClippedGram(Statistic):
 
     @property
     def measure(self) -> Measure:
-        """What records are clipped by."""
+        """Measure that records are clipped by."""
         return clip_measure(self.centre, self.constant, self.grouped)
 
     def sensitivity(self, adjacency: str) -> float:

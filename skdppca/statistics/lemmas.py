@@ -1,4 +1,4 @@
-"""How far one record moves a sum: l2-sensitivities, each with its proof.
+"""Sensitivities of sums to one record, in the l2 norm, each with its proof.
 
 Every function takes `adjacency`: under "add-remove" neighbours differ by one record more or less,
 under "replace-one" one record is exchanged. Norms of matrices are Frobenius norms.

@@ -67,7 +67,7 @@ class Spreads(_AroundCentre):
 class GramNorms(_AroundCentre):
     """Root of the Frobenius norm of a group's Gram matrix, its rows augmented by a constant.
 
-    Of single rows the distance from the centre.
+    For single rows it is the distance from the centre.
     """
 
     constant: Constant = 0.0
@@ -78,7 +78,7 @@ class GramNorms(_AroundCentre):
 
 @dataclass(frozen=True, eq=False)
 class RowCounts(Measure):
-    """How many rows a record has, absent entries or not."""
+    """Number of rows of a record, absent entries or not."""
 
     @property
     def degree(self) -> int:
@@ -103,7 +103,7 @@ class _OfResidual(Measure):
 
 @dataclass(frozen=True, eq=False)
 class Squares(_OfResidual):
-    """What the norm of every residual needs of rows that are not explicit."""
+    """Squares for the norm of every residual, of rows that are not explicit."""
 
     def width(self, layout: Layout) -> int:
         return 2
@@ -127,11 +127,11 @@ class ResidualNorms(_OfResidual):
 
     @cached_property
     def residual(self) -> Residual:
-        """The same for a block of records."""
+        """Residual of a block of records, with rows rounded to grids."""
         return self.of_rows(rounded=True)
 
     def of_rows(self, rounded: bool) -> Residual:
-        """The same, of rows and directions that are rounded to grids or not."""
+        """Return the residual of rows and directions that are rounded to grids or not."""
         where = (around(self.centre), self.removed, self.core)
         return Residual(self.directions, self.prediction, *where, rounded=rounded)
 

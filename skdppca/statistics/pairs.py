@@ -1,4 +1,4 @@
-"""What is asked of pairs of records: the multivariate Kendall matrix, and how far records differ.
+"""Statistics of pairs of records: the multivariate Kendall matrix, and distances of records.
 
 Neither is a sum over records, so whoever holds these must hold them all. They are single finite
 rows, seen through `MeanRows`.
@@ -71,7 +71,7 @@ class KendallMatrix(Statistic):
     ----------
     n_features : int
     radius : float or None
-        Of winsorisation, in squares of which the matrix is; None for spatial signs.
+        Radius of winsorisation, whose square is the matrix's unit; None for spatial signs.
     offsets : int or None
         h; None for all pairs.
     xi : callable or None

@@ -44,7 +44,7 @@ class ResidualSum(Statistic):
         return ball_sum(self.radius, adjacency)
 
     def _terms(self, layout: Layout) -> tuple[bool, float]:
-        """Whether residuals are formed one by one, and the norm of one record's terms."""
+        """Return whether residuals are formed one by one, and the norm of one record's terms."""
         if layout.is_explicit or math.isinf(self.radius):
             return layout.is_explicit, self.radius
         d, residual = layout.n_features, self.measure.residual
@@ -221,7 +221,7 @@ class NormProduct(Statistic):
 
     @property
     def measure(self) -> Measure:
-        """What records are clipped by."""
+        """Measure that records are clipped by."""
         return clip_measure(self.centre, 0.0, self.grouped)
 
     def sensitivity(self, adjacency: str) -> float:
@@ -295,7 +295,7 @@ def slack(directions: np.ndarray) -> float:
 
 
 def _one_interaction(directions: np.ndarray, floor: int) -> float:
-    """How far one interaction moves the sum; `NormProduct` has the proof."""
+    """Return the sensitivity of the sum to one interaction; `NormProduct` has the proof."""
     d = directions.shape[1]
     rho = min(coherence(directions), 1.0)
     m = min(floor, d)  # no row has more than d ones, and a larger floor divides by itself
@@ -328,7 +328,7 @@ class CrossNorms(Measure):
 
     @cached_property
     def cross(self) -> Cross:
-        """The same for a block of records."""
+        """Cross products of a block of records."""
         return Cross(self.directions, around(self.centre), self.spherical)
 
     def of(self, block: Block, given: np.ndarray | None) -> np.ndarray:
@@ -344,7 +344,7 @@ class CrossNorms(Measure):
 class CrossSum(Statistic):
     """``sum clip_R(W^T A_i (I - W W^T))``, A_i the Gram matrix of a record's rows less the centre.
 
-    Of a single row y that is ``s e^T``, with scores ``s = W^T y`` and the rest ``e = y - W s``.
+    For a single row y that is ``s e^T``, with scores ``s = W^T y`` and the rest ``e = y - W s``.
 
     Proof. A term is a function of its record, to the bit (`records.Cross`), and it is scaled to
     Frobenius norm R if its norm is larger. So it lies in the ball of that radius: adding it moves

@@ -27,7 +27,7 @@ def clip_weights(norms: np.ndarray, radius: float) -> np.ndarray:
 
 
 def sparse_terms(layout: Layout, centre: np.ndarray, radius: float) -> tuple[bool, float]:
-    """Whether sums around `centre` need explicit rows, and the norm of one record's terms.
+    """Return whether sums around `centre` need explicit rows, and the norm of one record's terms.
 
     Sparse records subtract the centre in the products; where that would cancel too many digits
     (seen on the public radius and centre), their blocks are made dense instead.

@@ -68,7 +68,7 @@ class Scores(View):
 
 @dataclass(frozen=True, eq=False)
 class Explicit(View):
-    """The same records with nothing left to products: sparse rows become dense, block by block."""
+    """View that leaves nothing to products: sparse rows become dense, block by block."""
 
     def of(self, records: Records) -> Records:
         return records.explicit()

@@ -45,3 +45,16 @@ def test_a_circle_is_found_however_it_is_imported(planted, back):
 
 def test_a_circle_by_way_of_a_third_room_is_one():
     assert check.circles_of({("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")}) == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("docstring", "fragments"),
+    [
+        ("Return the sum.\n\nOf rows.", 1),
+        ("Draw.\n\nParameters\n----------\nx : float\n    Of a row.\ny : int\n    Its place.", 1),
+        ("Draw what is left\nof a row, or\nAs many.", 0),
+        ("As the rows are.", 1),
+    ],
+)
+def test_fragments_open_a_paragraph_or_an_entry(docstring, fragments):
+    assert check.fragments_of(docstring) == fragments

@@ -76,7 +76,8 @@ class DeflatedOracle(SubspaceMechanism):
     ----------
     oracle : Oracle
     sampling : {"reuse", "split"}
-        Of the rounds; what an oracle does with its own records is its own affair.
+        Use of the records by the rounds; what an oracle does with its own records is its own
+        affair.
     """
 
     oracle: Oracle

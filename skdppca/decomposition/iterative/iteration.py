@@ -91,7 +91,7 @@ def radius_mus(data: PrivateData, range_share: float, searches: int) -> np.ndarr
 
 
 def left_by(mus: np.ndarray, budget: float) -> float:
-    """What a budget leaves when these are paid."""
+    """Return the mu that remains of a budget after these are paid."""
     # less what rounding may add to a small difference
     return budget if math.isinf(budget) else math.sqrt(budget**2 - float(mus @ mus)) * (1 - 1e-9)
 
@@ -112,7 +112,7 @@ PrivateMean = Callable[[np.ndarray, np.ndarray], Gradient]
 
 @dataclass(frozen=True)
 class IterationConstants:
-    """How directions are found step by step."""
+    """Constants of the stepwise iteration for directions."""
 
     # Directions of W of which the new span has less than this say nothing about it; a guess.
     lost: float = 0.3
@@ -145,7 +145,7 @@ class Move(NamedTuple):
     unit : float
         Positive: ``||W^T G||`` over the learning rate.
     noise_sd : float
-        Of every entry of G.
+        Standard deviation of the noise in every entry of G.
     """
 
     unit: float
@@ -162,7 +162,7 @@ class Directions(NamedTuple):
     core : ndarray of shape (k, k)
         The Rayleigh matrix that is predicted for them.
     variance : float
-        Of an entry of the mean of ``A_i W`` that they are the span of; infinite if unknown.
+        Variance of an entry of the mean of ``A_i W`` whose span this is; infinite if unknown.
     moves : tuple of Move
         The steps that led to them from a random start; none if means were predicted.
     started : int
@@ -184,7 +184,7 @@ class Directions(NamedTuple):
 
     @property
     def noise(self) -> float:
-        """How long the noise of such a mean is, in all d dimensions."""
+        """Length of the noise of such a mean, in all d dimensions."""
         return math.sqrt(self.variance * self.directions.shape[1])
 
 

@@ -20,12 +20,12 @@ from .subspace import SubspaceMechanism
 
 
 def start_width(width: int, n_features: int) -> int:
-    """How many directions an iteration starts with that is to find `width`."""
+    """Return the number of start directions of an iteration that is to return `width`."""
     return min(n_features, width + ITERATION.oversampling)
 
 
 def columns(strategy: str, k: int, n_features: int) -> int:
-    """How many entries of every feature the means of a step have, or of all k rounds together."""
+    """Return the number of entries a feature has in the means of a step, or of all k rounds."""
     rounds, width = (1, k) if strategy == "block" else (k, 1)
     return rounds * start_width(width, n_features)
 
@@ -46,7 +46,7 @@ class Oracle(Protocol):
         Returns
         -------
         direction : ndarray of shape (d,)
-            Of unit length, orthogonal to ``mean.removed``.
+            Unit vector, orthogonal to ``mean.removed``.
         value : float
             The eigenvalue it is thought to have; 0 if nothing is known.
         """
@@ -258,7 +258,7 @@ def _direction(answer: Any, n_features: int) -> np.ndarray:
 
 
 def _kind(found: Any) -> str:
-    """What something is, in words."""
+    """Return the type of an object, in words."""
     if isinstance(found, np.ndarray):
         return f"an array of shape {found.shape}"
     size = f" of length {len(found)}" if isinstance(found, tuple | list) else ""

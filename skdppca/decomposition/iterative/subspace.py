@@ -125,7 +125,7 @@ def alignments_of_span(noise_sd: float, d: int, along: Variances) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Steps:
-    """What the steps make of a component, and of their own noise.
+    """Effect of the steps on a component, and on their own noise.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class _Steps:
 
 
 def _reordered(along: Variances) -> np.ndarray:
-    """What the noise in the matrix of variances turns each component to the others."""
+    """Return the squared sines by which noise in the variances' matrix turns each component."""
     gaps = np.abs(along.clipped[:, None] - along.clipped)
     np.fill_diagonal(gaps, np.inf)
     return _turned(gaps, along.error)
@@ -193,7 +193,8 @@ def _turned(gaps: np.ndarray, noise_sd: float) -> np.ndarray:
     Parameters
     ----------
     noise_sd : float
-        Of an entry before it is averaged with the one across the diagonal.
+        Standard deviation of the noise in an entry before it is averaged with the one across the
+        diagonal.
     """
     angles = np.arctan2(math.sqrt(2) * noise_sd, gaps) / 2
     return (np.sin(angles) ** 2).sum(axis=1)
@@ -216,7 +217,7 @@ class SubspaceMechanism(ABC):
     center : bool
         Whether a private centre is found.
     variance_share : float
-        Of the budget; 0 for none.
+        Share of the budget; 0 for none.
     """
 
     n_components: int | None
@@ -301,7 +302,7 @@ def release_along(
     variances : bool
         Whether they are released.
     core_variance : float
-        Of what is predicted, if that is to count.
+        Variance of the prediction's entries, if it is to count.
     core_factor : ClippingFactor, optional
         What clipping took of the prediction.
     """
@@ -330,7 +331,7 @@ def release_along(
 
 
 def _certain(found: Directions, along: Variances, n: float) -> dict[str, Any]:
-    """How much of the directions is expected not to be noise, by variances of other noise.
+    """Return the directions' alignments, judged by variances whose noise is independent.
 
     The noise of a mean is passed on from step to step, each time by what other directions have of a
     direction's variance; so a share of ``noise^2 / (variance^2 - other^2)`` of its square is noise.

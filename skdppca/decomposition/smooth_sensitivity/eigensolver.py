@@ -209,7 +209,7 @@ class SparseProducts:
         return out
 
     def precise(self, vectors: np.ndarray) -> np.ndarray:
-        """The same with an error of at most `error` a row of W."""
+        """Return the products with an error of at most `error` a row of W."""
         centre = self._centre
         offsets = None if centre is None else np.array([math.fsum(v * centre) for v in vectors])
 

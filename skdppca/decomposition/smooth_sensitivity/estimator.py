@@ -99,13 +99,13 @@ class SmoothMechanism:
     ----------
     law : {"gaussian", "student", "cauchy"}
     epsilon, delta : float
-        Of all that is released; delta is 0 but for "gaussian".
+        Budget of all that is released; delta is 0 but for "gaussian".
     norm_bound : float
         What the records are clipped to; public, as a search for it would need Gaussian noise.
     n_components : int or None
         None for as many as features.
     variance_share : float
-        Of epsilon; 0 for none.
+        Share of epsilon; 0 for none.
     """
 
     law: str

@@ -62,7 +62,7 @@ SPAN = SpanConstants()
 
 @dataclass(frozen=True)
 class SpanSensitivity:
-    r"""How far one record moves the span of the top k eigenvectors, for a given gap below them.
+    r"""Sensitivity of the span of the top k eigenvectors to one record, for a given gap below them.
 
     Distances are ``min_R ||V R - V'||_F`` over orthogonal k x k matrices R; eigenvalues are in
     units of the largest trace that one record's matrix ``A_i`` can have.
@@ -166,7 +166,7 @@ def span_sensitivity(
     Parameters
     ----------
     error, gap_error : float
-        Of `Spectrum`.
+        Fields of `Spectrum`.
     norm_error : float
         Relative error of the norms by which records were clipped.
     """
@@ -218,7 +218,7 @@ def release_span(
     Parameters
     ----------
     spectrum, sensitivity
-        Of `exact_span`.
+        Results of `exact_span`.
     failure : float
         In (0, 1).
 
@@ -227,7 +227,8 @@ def release_span(
     directions : ndarray of shape (k, d)
         Orthonormal rows, in no order.
     noise_sd : float
-        Of every entry of what they span; infinite if no gap was seen. Released: it follows from g^.
+        Standard deviation of the noise in every entry of what they span; infinite if no gap was
+        seen. Released: it follows from g^.
 
     Notes
     -----

@@ -18,14 +18,14 @@ MOST_FEATURES = 2**16
 
 @dataclass(frozen=True)
 class CellCounts:
-    """What is known of the cells of features.
+    """Noisy counts of the values in every cell of every feature.
 
     Parameters
     ----------
     counts : ndarray of shape (d, n_cells)
         Noisy.
     sd : ndarray of shape (d,)
-        Of the noise.
+        Standard deviation of the noise.
     n, n_sd : ndarray of shape (d,)
         How many values every feature has, in these cells or not; the sd of the noise in that.
     """
@@ -36,7 +36,7 @@ class CellCounts:
     n_sd: np.ndarray
 
     def of(self, chosen: np.ndarray) -> CellCounts:
-        """Those of some of the features."""
+        """Return the counts of the chosen features only."""
         return CellCounts(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
@@ -84,9 +84,9 @@ def ask_cells(
     Parameters
     ----------
     which, centre, unit, edges : ndarray
-        As of `ColumnCells`.
+        See `ColumnCells`.
     share : float
-        Of mu^2, for all of them.
+        Share of mu^2, for all of them.
     name : str
         For the report.
     """
@@ -122,7 +122,7 @@ RUNS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class OctaveConstants:
-    """Which cells of a feature are read, by sds of the noise. Tuned with `ScaleConstants`."""
+    """Thresholds for reading a feature's cells, in sds of noise. Tuned with `ScaleConstants`."""
 
     # A feature is seen if its best cells stand out by this number of sds, and by what noise exceeds
     # in one window with a probability that falls with the square of the number of features. Else it
@@ -162,7 +162,7 @@ OCTAVES = OctaveConstants()
 
 @dataclass(frozen=True)
 class Reading:
-    """What the counts of every feature say; arrays of shape (d,).
+    """Estimates for every feature, read off its noisy counts; arrays of shape (d,).
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def seen_sds(n_features: int) -> float:
 
 
 def read_octaves(cells: CellCounts, located: bool) -> Reading:
-    """What counts of the cells between `EDGES` say.
+    """Return the estimates that noisy counts of the cells between `EDGES` give.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def magnitudes_of(counts: np.ndarray, sd: float) -> np.ndarray:
     counts : ndarray of shape (d, 29)
         Noisy, of the cells between `WIDE_EDGES`.
     sd : float
-        Of the noise.
+        Standard deviation of the noise.
     """
     n_wide = len(WIDE_MIDDLES)
     below, above = counts[:, n_wide - 1 :: -1], counts[:, n_wide + 1 :]
@@ -270,7 +270,7 @@ def neighbours(read: np.ndarray) -> np.ndarray:
 
 
 def shares_of(counts: np.ndarray, read: np.ndarray) -> np.ndarray:
-    """How all that was read is shared out among the cells; no share is negative."""
+    """Return each cell's share of the counts that were read; no share is negative."""
     positive = np.maximum(counts, 0.0) * read
     total = positive.sum(axis=1, keepdims=True)
     even = read / read.sum(axis=1, keepdims=True)
@@ -333,7 +333,7 @@ def _grown(z: np.ndarray, best: np.ndarray) -> np.ndarray:
 
 
 def _rare_values(cells: CellCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How values are shared out of which only zeros were read, and whether that is clear.
+    """Return the shares of features where only zeros stand out, and whether these are clear.
 
     Also whether some are seen to differ from 0.
 

@@ -31,7 +31,7 @@ from .zoom import zoom
 
 @dataclass(frozen=True)
 class SquareConstants:
-    """How the mean squares of all features are asked for; tuned with `ScaleConstants`."""
+    """Budget and clipping norms of the features' mean squares; tuned with `ScaleConstants`."""
 
     # Share of mu^2.
     share: float = 0.05
@@ -91,7 +91,7 @@ def root_mean_squares(
 
 @dataclass(frozen=True)
 class ScaleConstants:
-    """What private scales cost, in shares of mu^2.
+    """Budget of private scales, in shares of mu^2.
 
     These and the constants of `octaves`, `zoom` and of mean squares were tuned on synthetic tables:
     normal, skewed, heavy-tailed, 0/1, one-hot and count columns in many units, near to 0 and far.
@@ -248,7 +248,7 @@ def _looks(
 
 
 def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
-    """How many values every feature has, and the sd of the noise in that.
+    """Return the number of values of every feature, and the sd of the noise in that.
 
     It has one of every record, unless entries may be absent.
     """

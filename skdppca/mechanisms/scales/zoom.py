@@ -88,7 +88,7 @@ class Intervals:
     counts : ndarray of shape (n_features, 16)
         Means of what was answered about its cells.
     sd : ndarray
-        Of the noise of those; infinite before the first answer.
+        Standard deviation of the noise in `counts`; infinite before the first answer.
     looks : ndarray of int
         How many answers there were.
     """
@@ -118,11 +118,11 @@ class Intervals:
 
     @property
     def unit(self) -> np.ndarray:
-        """How wide the cells of a closer look are."""
+        """Width of the cells of a closer look."""
         return (self.high - self.low) / N_CELLS
 
     def of(self, chosen: np.ndarray) -> Intervals:
-        """Those of some of the features."""
+        """Return the intervals of the chosen features only."""
         return Intervals(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def looked(self, counts: np.ndarray, sd: float) -> Intervals:
@@ -163,9 +163,9 @@ def zoom(
     Parameters
     ----------
     octaves : CellCounts
-        Of all features.
+        Noisy counts of all features.
     mean, variance : ndarray of shape (d,)
-        As they were read.
+        Estimates read off the octaves.
     kappa : float
         See `Share.of`.
     most : float
@@ -251,7 +251,7 @@ def _narrowed(
     Parameters
     ----------
     edges : ndarray
-        Of the cells, in their units.
+        Edges of the cells, in their units.
     pairs : ndarray of bool
         Those to choose from, as rows.
 
@@ -298,7 +298,7 @@ def _narrowed(
 def _read_cells(
     intervals: Intervals, cells: CellCounts, differ: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Whether values are found within intervals; and are no flag's; means and variances of all.
+    """Return whether values lie within the intervals and are no flags, with means and variances.
 
     Parameters
     ----------
