@@ -140,7 +140,7 @@ class Verification:
         except (TypeError, ValueError, RecursionError, ArithmeticError) as error:
             self.findings = (unreadable(error),)
             return
-        with suppress(TypeError, ValueError):  # parts that are made up, which a check says
+        with suppress(Exception):  # of parts or fits that are made up, which a check says
             self.paid, self.charges = paid_by(self.report), charges_of(self.report)
         self.arrays = read_arrays(self.path / ARRAYS)
         parts = read_parts(self.path / PARTS) if is_merged(self.report.details) else ()
