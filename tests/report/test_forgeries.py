@@ -376,6 +376,7 @@ def test_what_is_no_plain_file_is_never_read(out, name, kind):
     make.get(kind, os.mkdir)(out / name)
     found = verify(out)
     assert failed(found) == ["files"] and f"{name} is a link, a pipe or a folder" in str(found)
+    assert verify(out, signer="a.pub").asked == ("files",)  # nothing else is checked
 
 
 def test_a_pipe_or_a_huge_file_in_place_of_a_key_is_refused(out):
