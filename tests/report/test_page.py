@@ -308,6 +308,7 @@ def test_what_is_not_private_stays_so_whatever_is_declared(frame):
 def test_a_weak_guarantee_is_not_told_in_the_words_of_a_strong_one(frame):
     page = ReleaseReport(DPGauss(2, epsilon=8.0).fit(frame), pictures=False).html()
     assert "hardly change" not in page and "of any result could change. The lines" in page
+    assert "Nobody can tell" not in page and "Whoever guesses from these numbers" in page
 
 
 def test_no_file_has_a_duration_a_host_a_path_or_a_second_time(made):
