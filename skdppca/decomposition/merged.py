@@ -316,7 +316,8 @@ def _of_projectors(
     if lacking:
         order = np.arange(k, 0, -1.0)
         within = np.sum([(span @ one[:k].T * order) @ one[:k] @ span.T for one in bases], axis=0)
-        details = {"no_variances": f"{lacking[0].called} has none, and no others stand for them"}
+        number = given.index(lacking[0]) + 1
+        details = {"no_variances": f"part {number} has none, and no others stand for them"}
     else:
         details, within, total, divisor = {}, np.zeros((k, k)), 0.0, 0.0
         for fit, basis, share in zip(fits, bases, shares.tolist(), strict=True):

@@ -69,7 +69,7 @@ class Evidence:
         Id of the release, as the evidence states it.
     arrays : mapping of str to array or number, or None
     chains : sequence of Chain
-        The rows of the ledgers that were given, each of another account.
+        The rows of the ledgers that were given; two of one account must be alike.
     """
 
     report: PrivacyReport
@@ -90,8 +90,13 @@ def differing(one: Evidence) -> Iterator[Finding]:
         yield from (Finding("files", what, says) for says in differs(one))
     if one.arrays is not None:
         yield from (Finding("files", "arrays", says) for says in _wrong_arrays(one))
-    if one.chains:
-        chains = {chain.terms.accountant: chain for chain in one.chains}
+    chains: dict[str, Chain] = {}
+    for chain in one.chains:
+        account = chain.terms.accountant
+        if chains.setdefault(account, chain).head() != chain.head():
+            says = f"two of the ledgers are of the account {account[:16]} and differ; give it once"
+            yield Finding("ledger", "ledger", says)
+    if chains:
         yield from (Finding("ledger", what, says) for what, says in _wrong_rows(one, chains))
 
 
@@ -188,7 +193,10 @@ def differences(
             yield f"{where} has its names in another order"
         for name in sorted({*stated, *computed}):
             within = max(tolerance, SUMMED.get(name, 0.0))
-            yield from differences(f"{where}/{name}", stated.get(name), computed.get(name), within)
+            if name in stated and name in computed:  # what is stated as null is stated
+                yield from differences(f"{where}/{name}", stated[name], computed[name], within)
+            else:
+                yield f"{where} {'lacks' if name in computed else 'has'} {_quoted(name)}"
     elif isinstance(stated, list) and isinstance(computed, list) and len(stated) == len(computed):
         for place, (one, other) in enumerate(zip(stated, computed, strict=True)):
             yield from differences(f"{where}/{place}", one, other, tolerance)
@@ -435,7 +443,7 @@ def _charges(report: PrivacyReport) -> Iterator[tuple[str, Sequence[Receipt], st
 
 def _uncharged(report: PrivacyReport) -> tuple[str, str]:
     """Say that no ledger was charged, or which ones were."""
-    if "sites" in report.details:
+    if report.details.get("sites"):
         return MISSING, (
             "each site charged its own ledger, so this report quotes no row; see whether "
             f"`skdppca ledger show` names the release {report.release_id[:16]}"

@@ -369,7 +369,7 @@ class PrivacyReport:
         """Why there is no receipt."""
         if "merged" in self.details:
             return MERGED
-        return SITES_LEDGERS if "sites" in self.details else NO_LEDGER
+        return SITES_LEDGERS if self.details.get("sites") else NO_LEDGER
 
     def remarks(self, *, technical: bool = True) -> list[str]:
         """Return remarks on how the release was made, and on what is missing from it.
@@ -382,7 +382,7 @@ class PrivacyReport:
         remarks, details = [], self.details
         if {"method", "why"} <= set(details):
             remarks.append(f"method: {details['method']}, because {details['why']}")
-        if "sites" in details:
+        if details.get("sites"):
             remarks += self._about_sites()
         if "merged" in details:
             remarks += self._about_parts()

@@ -152,7 +152,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray] | None:
         content = read_file(path, MOST_BYTES)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
-            if sum(one.file_size for one in members) > len(content):
+            # nothing is unpacked: a small file could fill the memory
+            stored = all(one.compress_type == zipfile.ZIP_STORED for one in members)
+            if not stored or sum(one.file_size for one in members) > len(content):
                 return None
             arrays = {one.filename: _array(archive.read(one)) for one in members}
         named = len(arrays) == len(members) and all(name.endswith(".npy") for name in arrays)

@@ -12,8 +12,9 @@ from typing import Any
 
 from .._text import INTERACTION, digits, is_one, protected_together, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
-from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS
+from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS, is_grown
 from ..privacy.gdp import float_up
+from ..privacy.grown import joined_fits, receipts_of
 from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ._context import DECISIVE, HAZARDS, LABELS, Answer
@@ -123,7 +124,7 @@ def _if_wrong(report: PrivacyReport) -> dict[str, str]:
         label, line = "Accounts", words().by_account(report)
     elif is_merged(report.details):
         label, line = "Merged", words().merged_parts(report)
-    elif "sites" in report.details:
+    elif report.details.get("sites"):
         label, line = "Sites", _at_more_sites(report)
     return {label: line} if line else {}
 
@@ -154,9 +155,12 @@ def status_of(document: Document) -> str:
 
 def _charged_at(report: PrivacyReport) -> str:
     """Return where a fit was charged: to a ledger, to those of sites or of parts, or nowhere."""
+    earlier = joined_fits(report.details)[:-1] if is_grown(report.details) else ()
+    if not all(map(receipts_of, earlier)):
+        return "nowhere"
     if report.receipts:
         return "ledger"
-    if "sites" in report.details:
+    if report.details.get("sites"):
         return "sites"
     places = {_charged_at(part.report) for part in parts_of(report)}
     return "parts" if places and "nowhere" not in places else "nowhere"

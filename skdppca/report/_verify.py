@@ -53,7 +53,7 @@ from ._contents import (
 )
 from ._directory import instead_of
 from ._document import account, charges_of, findings_of, read
-from ._sections import claim, status_of, words
+from ._sections import DIGITS, claim, status_of, words
 from ._subject import Subject, merged_again, rebuilt
 
 Ledger = BaseAccountant | Statement | str | PathLike[str]
@@ -109,7 +109,8 @@ class Verification:
         self, path: Path, statements: Sequence[Statement], head: str | None, signer: Path | None
     ) -> None:
         self.path, self.head, self.signer = path, head, signer
-        self.chains = {one.chain.terms.accountant: one.chain for one in statements}
+        self.given = [one.chain for one in statements]
+        self.chains = {chain.terms.accountant: chain for chain in self.given}
         self.document: Mapping[str, Any] = {}
         self.hashes: Mapping[str, str] = {}
         self.report: PrivacyReport | None = None
@@ -305,7 +306,7 @@ def _findings(release: Verification) -> Iterator[Finding]:
     yield from _checked("files", "files", lambda: _wrong_files(release))
     report, subject, document = release.report, release.subject, release.document
     if report is not None:
-        chains = list(release.chains.values())
+        chains = release.given
         evidence = Evidence(report, document["fit"]["release_id"], release.arrays, chains)
         found = [*_checked("files", "schema", lambda: differing(evidence))]
         yield from found
@@ -487,7 +488,7 @@ def _on_ledger(release: Verification) -> str:
     if report is None:
         return NOT_REACHED
     if not chains:
-        if "sites" in report.details:
+        if report.details.get("sites"):
             return "Not checked. `skdppca ledger show FILE` at each site should name this release."
         if not release.charges:
             return "There is nothing to check, because no ledger was charged."
@@ -504,14 +505,24 @@ def _on_ledger(release: Verification) -> str:
 # Does someone outside vouch?
 
 
+def _vouched(release: Verification) -> dict[str, int]:
+    """Return the accounts whose ledgers have the given head, and the row that it is of."""
+    return {
+        one.terms.accountant: row
+        for one in release.given
+        for row in range(len(one.rows) + 1)
+        if one.head(row) == release.head
+    }
+
+
 def _wrong_head(release: Verification) -> Iterator[str]:
-    chains = release.chains.values()
-    heads = {one.head(row): (one, row) for one in chains for row in range(len(one.rows) + 1)}
-    if release.head not in heads:
+    if not (vouched := _vouched(release)):
         yield "no row of the ledger has this head: rows were changed, or it is of another ledger"
         return
-    chain, row = heads[release.head]
-    if row < (last := _last_row(release, chain)):
+    ((account, row),) = vouched.items()
+    if not (last := _last_row(release, release.chains[account])):
+        yield "it is the head of a ledger that records nothing of this release"
+    if row < last:
         yield (
             f"it is the head of row {row}, before the release in row {last}, so it cannot show "
             "that release"
@@ -571,6 +582,9 @@ def _on_outside(release: Verification) -> str:
         return "Not checked. To check it, give --head HEX or --signer KEY from someone outside."
     if release.head is not None:
         notes.append("This ledger contains that head.")
+        if others := {one.accountant for one in release.charges} - _vouched(release).keys():
+            shown = " and ".join(one[:DIGITS] for one in sorted(others))
+            notes.append(f"It does not cover the charges to {shown}.")
         if release.signer is None and release.report is not None:
             notes.append(f"A head does not cover {', '.join(_alone(release))}. A signature does.")
     if release.signer is not None:

@@ -6,14 +6,16 @@ import io
 import json
 import os
 import re
+import shutil
 import zipfile
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from msgspec import structs
 
-from skdppca import DPGauss, PrivacyLedger
+from skdppca import KDPPCA, DPGauss, PrivacyLedger, merge
 from skdppca.cli import main
 from skdppca.privacy import PrivacyReport, Released
 from skdppca.privacy.fit_report import hash_of
@@ -654,3 +656,75 @@ def test_a_unit_of_another_direction_does_not_reach_the_page(made, out):
     assert "\u202e" not in text and r"row\u202e" in text
     edit(out, turn)
     assert "\u202e" not in str(verify(out))
+
+
+@pytest.fixture
+def merged(made, frame, tmp_path):
+    """Two releases of different people in one, and the ledgers that they were charged to."""
+    ledgers = [PrivacyLedger.create(tmp_path / f"{i}.ledger", 3.0, 1e-6) for i in range(2)]
+    fits = [DPGauss(2, accountant=one).fit(frame[i::2]) for i, one in enumerate(ledgers)]
+    ReleaseReport(merge(fits, disjoint=True), pictures=False).write(tmp_path / "merged")
+    return SimpleNamespace(out=tmp_path / "merged", ledgers=ledgers)
+
+
+@pytest.mark.parametrize("place", ["details", "parameters"])
+def test_a_null_under_a_name_of_their_own_is_no_part_of_a_merged_release(merged, place):
+    assert verify(merged.out, ledger=merged.ledgers).agrees
+    fit = PrivacyReport.from_dict(document_of(merged.out)["fit"])
+    forge(merged.out, replace(fit, **{place: {**getattr(fit, place), "1.5, 2.5, 3.5": None}}))
+    assert failed(verify(merged.out, ledger=merged.ledgers)) == ["files"]
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_packed_archive_is_not_unpacked(out, how):
+    with zipfile.ZipFile(out / "components.npz") as archive:
+        members = {one: archive.read(one) for one in archive.namelist()}
+    with zipfile.ZipFile(out / "components.npz", "w", how) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    hashed_again(out)
+    assert "is no archive that holds arrays of a fit only" in str(verify(out))
+
+
+@pytest.mark.parametrize("last", ["the ledger", "its copy"])
+def test_two_ledgers_of_one_account_must_be_alike(copied, out, last):
+    ledger, copied_ledger = copied / "ledger", copied / "other"
+    shutil.copy(ledger, copied_ledger)
+    both = [ledger, copied_ledger][:: 1 if last == "its copy" else -1]
+    assert verify(out, ledger=both).agrees
+    PrivacyLedger(copied_ledger).charge_external("more", mu=0.1, adjacency="add-remove")
+    found = verify(out, ledger=both)
+    assert failed(found) == ["ledger"] and "differ; give it once" in str(found)
+
+
+def test_the_head_of_a_ledger_that_was_not_charged_vouches_for_nothing(copied, out, tmp_path):
+    other = PrivacyLedger.create(tmp_path / "other", 1.0, 1e-6)
+    head = other.statement().chain.head()
+    found = verify(out, ledger=[copied / "ledger", other], head=head)
+    assert failed(found) == ["outside"]
+    assert "a ledger that records nothing of this release" in str(found)
+
+
+def test_a_head_of_one_of_two_ledgers_does_not_cover_the_other(merged):
+    head = merged.ledgers[0].statement().chain.head()
+    found = verify(merged.out, ledger=merged.ledgers, head=head)
+    other = merged.ledgers[1].statement().chain.terms.accountant[:16]
+    assert found.agrees and f"It does not cover the charges to {other}." in str(found)
+
+
+def test_a_grown_release_is_charged_only_if_all_of_its_fits_are(frame, tmp_path):
+    ledger = PrivacyLedger.create(tmp_path / "ledger", 3.0, 1e-6)
+    pca = DPGauss(2).partial_fit(frame[:1500]).partial_fit(frame[1500:], accountant=ledger)
+    ReleaseReport(pca, pictures=False).write(tmp_path / "out")
+    found = verify(tmp_path / "out", ledger=ledger)
+    assert found.status == "uncharged" and "and charged to" not in str(found)
+
+
+def test_a_merged_release_without_variances_verifies_and_names_no_path(frame, tmp_path):
+    fits = [KDPPCA(2, variance_share=0).fit(frame[i::2]) for i in range(2)]
+    for i, pca in enumerate(fits):
+        ReleaseReport(pca, pictures=False).write(tmp_path / f"part{i}")
+    both = merge([tmp_path / "part0", tmp_path / "part1"], disjoint=True)
+    ReleaseReport(both, pictures=False).write(tmp_path / "both")
+    assert verify(tmp_path / "both").agrees
+    assert str(tmp_path) not in (tmp_path / "both" / "report.json").read_text()
