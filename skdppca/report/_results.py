@@ -18,6 +18,9 @@ from ._sections import DIGITS, budget, claim, page_facts, sentence, status_of, t
 # Components that the table has.
 MOST_LINES = 8
 
+# Written where a share has no range.
+ROUGH = "rough"
+
 # Sds about 0 that hold 95 % of Laplace noise, and more of Gaussian noise.
 WITHIN = 2.12
 
@@ -53,7 +56,7 @@ def found(document: Mapping[str, Any]) -> Found | None:
     results, report = document["results"], report_of(document)
     if results is None:
         return None
-    columns = _columns(results["components"][:MOST_LINES])
+    columns = _columns(results["components"][:MOST_LINES], math.isfinite(report.epsilon))
     return Found(
         [*no_scales(report), *(f"{line}." for line in drifts(report))],
         headline(results, report),
@@ -92,12 +95,15 @@ def _of_fits(details: Mapping[str, Any]) -> float:
     return math.sqrt(sum((mus[-1] / mu) ** 2 for mu in mus))
 
 
-def _columns(components: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def _columns(components: Sequence[Mapping[str, Any]], noisy: bool) -> dict[str, list[str]]:
     """Return the columns of a table with a line for each component; none of what has no values."""
+    rough = [ROUGH if noisy and one["share"] is not None else "" for one in components]
     columns = {
         "component": [str(number) for number in range(1, len(components) + 1)],
         "share of variance": [_share(one["share"]) for one in components],
-        "95 % range": [_range(one) for one in components],
+        "95 % range": [
+            _range(one) or unsure for one, unsure in zip(components, rough, strict=True)
+        ],
         "alignment": [_alignment(one["alignment"]) for one in components],
         "largest loadings": [", ".join(_loadings(one)) for one in components],
     }
@@ -109,6 +115,8 @@ def _notes(results: Mapping[str, Any], report: PrivacyReport) -> Iterator[str]:
     if math.isfinite(report.epsilon):
         if any(map(_range, listed)):
             yield words().ranges("clipped_variances" in report.details)
+        if not all(_range(one) or one["share"] is None for one in listed):
+            yield words().rough(report.details.get("clip"))
         if any(text.startswith("(") for one in listed for text in _loadings(one)):
             yield words().BRACKETS
         entries = [entry for one in listed if not _is_lost(one) for entry in one["largest"]]

@@ -73,6 +73,17 @@ def test_the_range_of_a_share_is_that_of_the_variance_over_the_same_total(made_r
     assert low <= 100 * one["share"] <= high
 
 
+@pytest.mark.parametrize(("epsilon", "is_rough"), [(1.0, True), (float("inf"), False)])
+def test_a_share_without_a_range_is_called_rough_with_the_reason(epsilon, is_rough):
+    report = ReleaseReport(DPGauss(2, epsilon=epsilon, clip="spherical").fit(ROWS), pictures=False)
+    one = found(report.dict())
+    cells = [row[one.heads.index("95 % range")] for row in one.rows] if is_rough else []
+    assert set(cells) == ({"rough"} if is_rough else set()) and is_rough is (
+        "95 % range" in one.heads
+    )
+    assert ("shares follow from a model of the rows" in str(report)) is is_rough
+
+
 @pytest.fixture
 def made_report():
     return ReleaseReport(DPGauss(2).fit(ROWS), pictures=False)
