@@ -17,7 +17,6 @@ from ..privacy.charging import needs_no_accountant
 from ..report import Context, ReleaseReport
 from ..report._directory import writing
 from ..report._results import results
-from ..report._sections import templates
 from ._out_directory import where_written, write
 from ._parameter_options import Command, flag, option
 from ._terminal import progress
@@ -74,21 +73,15 @@ class DemoCommand(Command):
 
     def run(self) -> None:
         """Fit scikit-learn's digits, print what was released, charge a ledger, write the files."""
-        why_not = _no_files(self.out)
-        if why_not:
-            pca, report = _fitted(self, None)
-            said = [why_not]
-        else:
-            with writing(self.out, self.force) as directory:
-                ledger = None if math.isinf(self.epsilon) else _ledger(self)
-                pca, report = _fitted(self, ledger)
-                written = write(report, directory)
-            said = [where_written(self.out, written, report.no_pictures), *_check(self)]
-        name = "" if why_not else str(_ledger_file(self.out))
+        with writing(self.out, self.force) as directory:
+            ledger = None if math.isinf(self.epsilon) else _ledger(self)
+            pca, report = _fitted(self, ledger)
+            written = write(report, directory)
+        said = [where_written(self.out, written, report.no_pictures), *_check(self)]
         print(
             f"The digits of scikit-learn: images of {' x '.join(map(str, DIGIT_SHAPE))} pixels.\n"
         )
-        print("\n".join(results(report.dict(), printable(name))))
+        print("\n".join(results(report.dict(), printable(str(_ledger_file(self.out))))))
         share = captured_variance(pca, load_digits().data)
         print(
             f"\nThese data are public, so we may look: the private components capture {share:.1%} "
@@ -112,15 +105,6 @@ def _fitted(options: DemoCommand, ledger: PrivacyLedger | None) -> tuple[DPGauss
         image_shape=DIGIT_SHAPE,
         pictures=options.pictures,
     )
-
-
-def _no_files(out: Path) -> str:
-    """Return the reason why no files are written; empty if they are."""
-    try:
-        templates()
-    except ImportError as error:
-        return f"No files were written to {out}/. {error}"
-    return ""
 
 
 def _ledger_file(out: Path) -> Path:

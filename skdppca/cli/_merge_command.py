@@ -8,7 +8,6 @@ from pathlib import Path
 from ..report import ReleaseReport, merge
 from ..report._directory import writing
 from ..report._results import advice, results
-from ..report._sections import templates
 from ._context_file import context_of
 from ._json import MergeDocument
 from ._out_directory import apart, not_stated, replaced, where_written, write
@@ -47,7 +46,6 @@ class MergeCommand(Command):
 
     def run(self) -> None:
         """Verify the releases, merge them, and write what came out as `fit` does."""
-        templates()
         apart(self.out, *self.directories)
         context = context_of(self.context)
         pca = merge(self.directories, disjoint=self.disjoint, n_components=self.n_components)

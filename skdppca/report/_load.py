@@ -44,8 +44,6 @@ def load(directory: str | PathLike[str]) -> Any:
         If the files do not agree, or hold no PCA, or one that a search chose.
     OSError
         If there is no release.
-    ImportError
-        Without the extra ``report``, which verifies the files.
 
     See Also
     --------

@@ -25,7 +25,7 @@ from ._directory import write_all
 from ._document import assemble
 from ._pictures import Picture, draw
 from ._results import page, results
-from ._sections import status_of, templates
+from ._sections import status_of
 from ._subject import Subject, subject_of
 from ._verify import agreeing
 
@@ -168,10 +168,7 @@ class ReleaseReport:
         ValueError, OSError
             If the directory is not empty, in use, or cannot be written to, or if the arrays take
             more than 2 GiB.
-        ImportError
-            Without jinja2 (the extra ``report``); nothing is written then.
         """
-        templates()
         return write_all(Path(directory), self._files(), force)
 
     def _files(self) -> Mapping[str, Write]:
@@ -237,8 +234,6 @@ def render(directory: str | PathLike[str]) -> str:
     ------
     ValueError, OSError
         If there is no release, or its files do not agree.
-    ImportError
-        Without jinja2 (the extra ``report``).
 
     Examples
     --------
@@ -296,8 +291,6 @@ def declare(
         or none is new, or if `out` is not empty.
     OSError
         If there is no release, or `out` cannot be written to.
-    ImportError
-        Without the extra ``report``.
 
     Examples
     --------
@@ -315,7 +308,6 @@ def declare(
     (True, 'Clinic of Anytown')
     """
     source, target = Path(directory), Path(out)
-    templates()
     check_words(title, context)
     if Path(os.path.realpath(target)).is_relative_to(os.path.realpath(source)):
         raise ValueError(f"{target} lies in {source}, which stays as it is; choose another place")

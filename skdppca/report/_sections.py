@@ -15,7 +15,6 @@ from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
 from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS, is_grown
 from ..privacy.gdp import float_up
 from ..privacy.grown import joined_fits, receipts_of
-from ..privacy.installing import how_to_install
 from ..privacy.parts import is_merged, parts_of
 from ._context import DECISIVE, HAZARDS, LABELS, Answer
 from ._document import report_of, strength
@@ -51,21 +50,9 @@ STRONG = 1.0
 
 @cache
 def templates() -> Any:
-    """Return jinja2's environment; a fit asks for it before it is charged, for it writes a page.
+    """Return jinja2's environment: templates of HTML escape every value; the words are text."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-    Templates of HTML escape every value; the words are plain text.
-
-    Raises
-    ------
-    ImportError
-        Without jinja2.
-    """
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-    except ImportError:
-        raise ImportError(
-            f"The page of a release needs jinja2. Install it: {how_to_install('report')}"
-        ) from None
     environment = Environment(
         loader=PackageLoader("skdppca.report"),
         autoescape=select_autoescape(["html"], default_for_string=True),

@@ -16,10 +16,9 @@ from skdppca.cli import _fit_command
 from skdppca.decomposition import METHODS
 from skdppca.noise import NoiseSource
 from skdppca.privacy import GaussianEvent, PrivacyReport, Released
-from skdppca.privacy.installing import how_to_install
 from skdppca.report._context import HAZARDS
 from skdppca.report._results import lost
-from skdppca.report._sections import status_of, templates
+from skdppca.report._sections import status_of
 
 from .conftest import NAMES, assert_refused, charges
 
@@ -240,16 +239,6 @@ def test_names_that_the_terminal_cannot_spell_end_no_paid_fit(fit, rows, tmp_pat
     assert b"gr\\xf6\\xdfe" in said.getvalue()
 
 
-def test_the_demo_runs_where_no_report_can_be_written(run, tmp_path, monkeypatch):
-    templates.cache_clear()
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    result = run("demo", "--out", tmp_path / "demo")
-    assert result.status == 0
-    assert "These data are public" in result.out
-    assert "No files were written" in result.out and how_to_install("report") in result.out
-    assert not (tmp_path / "demo").exists()
-
-
 @pytest.mark.parametrize("options", [(), ("--scale", "private"), ("--method", "kdppca")])
 def test_table_archive_and_report_hold_the_same(fit, tmp_path, options):
     assert fit("-k", 2, *options).status == 0
@@ -322,12 +311,6 @@ def test_where_a_ledger_is_required_or_missing_the_refusal_names_what_to_do(
     result = fit()
     assert_refused(result, "in a shell, --ledger FILE")
     assert not (tmp_path / "out").exists()
-
-
-def test_without_a_library_of_the_report_nothing_is_charged(monkeypatch, fit, ledger):
-    templates.cache_clear()
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    assert_refused(fit("--ledger", ledger), how_to_install("report"), ledger=ledger)
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,8 @@ from skdppca._text.digits import down
 from skdppca.cli import main
 from skdppca.model_selection import PrivateSearchCV
 from skdppca.neighbors import PrivateNearestCentroid
-from skdppca.privacy.installing import how_to_install
 from skdppca.report import Context, ReleaseReport, render, verify
 from skdppca.report._context import DECISIVE, HAZARDS, LABELS
-from skdppca.report._sections import templates
 
 from .conftest import CONTEXT, NAMES, TITLE, document_of, text_of
 
@@ -430,15 +428,6 @@ def test_an_accountant_out_of_reach_costs_no_report(made, monkeypatch):
     report = ReleaseReport(made.pca, pictures=False)
     assert report.dict()["ledger"] is None
     assert "whose totals were not at hand" in report.html()
-
-
-def test_a_report_whose_page_cannot_be_made_writes_nothing(made, tmp_path, monkeypatch):
-    report = ReleaseReport(made.pca, pictures=False)
-    templates.cache_clear()
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(ImportError, match=re.escape(how_to_install("report"))):
-        report.write(tmp_path / "release")
-    assert not (tmp_path / "release").exists()
 
 
 def test_a_page_is_made_anew_from_the_files(made, out, tmp_path):
