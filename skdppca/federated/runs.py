@@ -81,6 +81,11 @@ class Runs:
         file = self._folder / f"{run}.json"
         return msgspec.json.decode(file.read_bytes(), type=Run) if file.exists() else None
 
+    def heads(self) -> set[tuple[int, str]]:
+        """Return the rows of the ledger that all runs have seen, each with its head."""
+        files = self._folder.glob("*.json")
+        return {msgspec.json.decode(one.read_bytes(), type=Run).ledger for one in files}
+
     def keep(self, run: Run) -> None:
         """Store a run: when this returns, it is on the disk, and only this user can read it."""
         with replaced(self._folder / f"{run.id}.json") as file:

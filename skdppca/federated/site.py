@@ -196,9 +196,9 @@ class Site:
 
     def _begun(self, plan: RunPlan, analyst: str) -> Run:
         """Begin a run that the site agrees to, and that its ledger can afford from end to end."""
-        statement = self.ledger.statement()
-        charged = _charge_of(statement, f"{plan.run}/")
-        need(charged is None, Refusal.RUN)  # else the ledger knows it, and the runs were lost
+        statement = self._whole()
+        # else the ledger knows it, and the runs were lost
+        need(_charge_of(statement, f"{plan.run}/") is None, Refusal.RUN)
         self._check_affords(statement, mu_of(plan.epsilon, plan.delta))
         return Run(
             id=plan.run,
@@ -338,6 +338,7 @@ class Site:
 
     def _close(self, close: Close, analyst: str) -> Reply:
         run = self._known(close, analyst)
+        self._whole()  # whoever confirms the end has all charges
         self._runs.end(run)
         if close.release is not None:
             for receipt in self.ledger.unrecorded:
@@ -357,13 +358,17 @@ class Site:
     def _check_open(self, run: Run) -> Statement:
         """Refuse a run that is over, or whose ledger lacks what the run has charged."""
         if not run.over:
-            row, head = run.ledger
-            statement = self.ledger.statement()
-            chain = statement.chain
-            if row <= len(chain.rows) and chain.head(row) == head:
-                return statement
+            if self.ledger.statement().chain.has(*run.ledger):
+                return self._whole()
             self._runs.end(run)
         raise Refused(Refusal.RUN_OVER)
+
+    def _whole(self) -> Statement:
+        """Return the ledger; refuse one that lacks what any run, ended or not, has charged."""
+        statement = self.ledger.statement()
+        if not all(statement.chain.has(*one) for one in self._runs.heads()):
+            raise LedgerError("it lacks what a run has charged; put the ledger itself back")
+        return statement
 
     def _usable_table(self) -> SiteTable:
         """The table, or the code for one that cannot be used."""

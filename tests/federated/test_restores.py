@@ -419,3 +419,35 @@ def test_a_table_that_a_reader_has_mapped_is_read_into_memory(tmp_path, kind):
     swapped(tmp_path / "rows.npy")
     del table.fingerprint
     assert table.fingerprint == before
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_ledger_that_was_put_back_alone_pays_for_no_other_run(talk, ended):
+    backed_up(talk.made.folder / "east")
+    assert isinstance(talk.ask(), Reply)
+    if ended:
+        assert isinstance(talk.send("east", talk.close()), Reply)
+    put_back(talk.made, "the ledger alone")
+    talk.made.restarted("east")
+    other = Talk(talk.made)
+    assert other.send("east", other.plan) is Refusal.LEDGER
+    assert not talk.made.receipts("east")
+
+
+def test_an_end_is_not_confirmed_by_a_ledger_without_the_charges(talk):
+    backed_up(talk.made.folder / "east")
+    assert isinstance(talk.ask(), Reply)
+    put_back(talk.made, "the ledger alone")
+    talk.made.restarted("east")
+    assert talk.send("east", talk.close("0" * 64)) is Refusal.LEDGER
+
+
+def test_with_the_ledger_itself_back_all_goes_on(talk):
+    assert isinstance(talk.ask(), Reply)
+    backed_up(talk.made.folder / "east")
+    (talk.made.folder / "east" / "study.ledger").unlink()
+    put_back(talk.made, "the ledger alone")
+    talk.made.restarted("east")
+    other = Talk(talk.made)
+    assert isinstance(other.send("east", other.plan), Reply)
+    assert isinstance(talk.send("east", talk.close("0" * 64)), Reply)
