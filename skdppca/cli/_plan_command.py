@@ -19,7 +19,7 @@ from ._json import PlanDocument
 from ._parameter_options import Command, flag, option, parameters
 from ._terminal import progress
 
-# What runs along a table, as the planner calls it.
+# Axes of a table, by the planner's names.
 AXES = {"epsilon": "epsilon", "n": "n_samples"}
 
 # Its parameters are options of the same name.

@@ -53,13 +53,13 @@ from ..releasing import (
 from ..statistics import ClippedSum, Distances
 from ..statistics.base import around
 
-# What is divided by without noise, where a class has no record: its sum is 0 then.
+# Divisor without noise where a class has no record: its sum is 0 then.
 LEAST_COUNT = 2.0**-30
 
 LARGEST = np.finfo(np.float64).max
 
 
-# What a row counts in its class, over the clipping norm of its features: the sums then have
+# Weight of a row in its class, over the clipping norm of its features: the sums then have
 # sqrt(1 + 1/4) times the noise; round.
 COUNT_WEIGHT = 0.5
 

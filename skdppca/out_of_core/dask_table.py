@@ -37,7 +37,7 @@ LENGTHS = (
 )
 
 
-# What of a fitted estimator stays here when it goes to the workers.
+# Attributes of a fitted estimator that stay here when it goes to the workers.
 HERE = ("privacy_", "_sklearn_output_config")
 
 

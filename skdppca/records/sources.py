@@ -128,7 +128,7 @@ class View(Kind, ABC):
 class Measure(Kind, ABC):
     """A number (or a few) a record, private, and a bitwise function of that record alone."""
 
-    # How many records' numbers change if one record comes or goes, or is exchanged.
+    # Number of records whose numbers change if one record comes or goes, or is exchanged.
     moved: ClassVar[int] = 1
 
     @abstractmethod

@@ -192,7 +192,7 @@ class Context(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return cls(**answers)
 
 
-# How an answer is called on the page.
+# Labels of the answers on the page.
 TEXTS = [name for name in Context.__struct_fields__ if name not in HAZARDS]
 LABELS = {name: name.replace("_", " ").capitalize() for name in TEXTS} | {
     "subjects": "Whose data they are",

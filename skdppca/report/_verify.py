@@ -69,14 +69,14 @@ NOT_REACHED = "Not reached, because the report cannot be read."
 MOST_SHOWN = 8
 NO_SUMS = f"{SUMS} is missing, or is not as skdppca writes it"
 
-# What two machines may differ in when they merge the same parts: the last digits, and those that
-# cancel out in sums of larger numbers.
+# Two machines that merge the same parts may differ in the last digits, and in those that cancel
+# out in sums of larger numbers.
 TOLERANCE, CANCELLED = 1e-6, 1e-12
 
 # Letters of a version, at most.
 LONGEST_VERSION = 60
 
-# Of a signature.
+# Namespace of a signature, and how to make one.
 NAMESPACE = "skdppca"
 REMEDY = f"sign with ssh-keygen -Y sign -n {NAMESPACE} -f KEY {SUMS}"
 
