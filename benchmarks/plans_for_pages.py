@@ -52,6 +52,8 @@ def rows_of(cell: tuple[str, int, int, int, float]) -> list[dict[str, object]]:
             "captured": f"{row.captured:.6f}",
             "low": f"{row.captured_low:.6f}",
             "high": f"{row.captured_high:.6f}",
+            "nothing": "yes" * found.finds_nothing,
+            "enough": found.enough or "",
         }
         for row in found.rows
     ]
