@@ -134,7 +134,7 @@ def _kinds(cells: pa.Array, decimal: str | None) -> set[str]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from ..out_of_core.columns import is_number, numbers_of
+    from ..out_of_core.column_types import is_number, numbers_of
 
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()

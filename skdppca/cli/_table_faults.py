@@ -125,7 +125,7 @@ def _kinds_of_columns(
     found: CsvFiles | TypedFiles, features: Sequence[str], may_be_empty: bool, every: bool
 ) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """Find the kinds of the cells of every feature, and those that are no finite numbers."""
-    from ..out_of_core.columns import is_number
+    from ..out_of_core.column_types import is_number
 
     wrong, texts = {name: _type_faults(found.types[name]) for name in features}, set()
     decimal = found.form.decimal if isinstance(found, CsvFiles) else None
@@ -142,7 +142,7 @@ def _type_faults(kind: pa.DataType) -> set[str]:
     """Name the fault of a column's type, if it holds neither numbers nor text."""
     import pyarrow as pa
 
-    from ..out_of_core.columns import is_label, is_number
+    from ..out_of_core.column_types import is_label, is_number
 
     if is_number(kind) or is_label(kind):
         return set()
@@ -153,7 +153,7 @@ def _group_faults(found: CsvFiles | TypedFiles, groups: str, every: bool) -> lis
     """List the faults of the type of the labels of groups, and of every label."""
     import pyarrow as pa
 
-    from ..out_of_core.columns import is_label
+    from ..out_of_core.column_types import is_label
     from ..out_of_core.file_table import SORTED
     from ..out_of_core.files import wrong_labels
 

@@ -75,7 +75,7 @@ def _common(one: Any, other: Any) -> Any:
     """The type of a column of several files; None if one has text and another one numbers."""
     import pyarrow as pa
 
-    from ..out_of_core.columns import is_label, is_number
+    from ..out_of_core.column_types import is_label, is_number
 
     if one is None or one == other:
         return other

@@ -15,7 +15,7 @@ import pyarrow.csv
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from .columns import value_type
+from .column_types import value_type
 
 # Bytes that are read from a Parquet file at a time, of all columns; and of one at least.
 BUFFER_BYTES = 2**24

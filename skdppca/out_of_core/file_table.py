@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from .._text import listed
 from ..decomposition.validation import ABSENT, CONSTANTS, Table, check_row_count, check_unit
 from ..records import Collection, Records, Source
-from .columns import is_label, is_number
+from .column_types import is_label, is_number
 from .files import FileRecords, Files, Valid
 
 if TYPE_CHECKING:

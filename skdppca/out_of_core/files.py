@@ -20,7 +20,7 @@ from ..noise import NoiseSource
 from ..records import CompensatedSum, Gathered, Members, Records
 from ..records.machine import one_thread
 from .batches import batches, is_well_quoted
-from .columns import Labels, numbers_of, value_type
+from .column_types import Labels, numbers_of, value_type
 from .pieces import Part, Pieces, Question, answers, piece_like, seen_through
 
 T = TypeVar("T")
