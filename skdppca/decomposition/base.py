@@ -493,7 +493,8 @@ def attributes_of(release: Release, n_features: int, scale: Any) -> dict[str, An
         found["explained_variance_"] = variances
         found["explained_variance_ratio_"] = variances / total
         found["singular_values_"] = np.sqrt(variances * max((release.n_rows or 0.0) - 1, 1.0))
-        found["noise_variance_"] = release.noise_variance
+        if release.noise_variance is not None:
+            found["noise_variance_"] = release.noise_variance
     return found
 
 

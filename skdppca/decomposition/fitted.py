@@ -353,8 +353,11 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _why_not_released(self, name: str) -> str | None:
         """Why a fit did not release an attribute; it may have seen that there is too much noise."""
-        seen = self.privacy_.details.get("no_variances") if name in VARIANCES else None
-        return seen or type(self)._not_released.get(name)
+        left_out = type(self)._not_released.get(name)
+        if name not in VARIANCES:
+            return left_out
+        seen: str | None = self.privacy_.details.get("no_variances")
+        return seen or left_out or "its method leaves it out"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -120,9 +120,10 @@ class PrivatePCA(JoinsCohorts):
         - "auto": those that stand above the privacy noise, at least one.
         - "mle": Minka's estimate.
         - None: as many as features.
-    method : str, default="auto"
+    method : str or type, default="auto"
         "auto" chooses. The name of a method, such as "KDPPCA", takes that one; so does its word in
-        a shell, such as "kdppca" or "residual-gauss".
+        a shell, such as "kdppca" or "residual-gauss". So does a class of your own, a subclass of
+        `skdppca.decomposition.BasePrivatePCA`, for whose proofs you answer.
     method_params : dict or None, default=None
         Parameters that only the method has, by name.
     tails : {"light", "heavy"}, default="light"
@@ -167,15 +168,13 @@ class PrivatePCA(JoinsCohorts):
     """
 
     delta: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-6)
-    method: Literal["auto"] | Word = parameter(StrOptions({"auto", *NAMES}), default="auto")
+    method: Literal["auto"] | Word | type[BasePrivatePCA] = parameter(
+        StrOptions({"auto", *NAMES}), type, default="auto"
+    )
     method_params: Mapping[str, Any] | None = parameter(dict, None, default=None)
     tails: Literal["heavy", "light"] = parameter(StrOptions({"light", "heavy"}), default="light")
     gap: Literal["large", "unknown"] = parameter(
         StrOptions({"unknown", "large"}), default="unknown"
-    )
-
-    _not_released: ClassVar[dict[str, str]] = dict.fromkeys(
-        VARIANCES, "method_params={'variance_share': 0} leaves them out; set another share"
     )
 
     def _event(self, public: Public) -> PrivacyEvent:
@@ -204,7 +203,14 @@ class PrivatePCA(JoinsCohorts):
         self._chosen(public)._check_memory(public)
 
     def _choice(self, public: Public) -> tuple[str, str]:
-        """The method's name, and why."""
+        """Return the method's name, and why it is taken."""
+        if isinstance(self.method, type):
+            if not issubclass(self.method, BasePrivatePCA) or issubclass(self.method, PrivatePCA):
+                raise TypeError(
+                    f"method={self.method.__name__} is a class without a mechanism of its own; "
+                    "derive it from skdppca.decomposition.BasePrivatePCA"
+                )
+            return self.method.__name__, "its class was given"
         if self.method != "auto":
             return NAMES[self.method], f"method={self.method!r} was given"
         if self._joining:
@@ -230,6 +236,7 @@ class PrivatePCA(JoinsCohorts):
     def _chosen(self, public: Public) -> BasePrivatePCA:
         """The method with these parameters, validated."""
         name, why = self._choice(public)
+        method = self.method if isinstance(self.method, type) else METHODS[name].estimator
         given = self.method_params or {}
         taken = sorted(set(given) & set(self.get_params()))
         if taken:
@@ -237,7 +244,7 @@ class PrivatePCA(JoinsCohorts):
                 f"method_params sets {taken[0]!r}, which is a parameter of PrivatePCA; set "
                 f"PrivatePCA({taken[0]}=...)"
             )
-        known = METHODS[name].estimator().get_params()
+        known = method().get_params()
         unknown = [key for key in given if key not in known]
         if unknown:
             theirs = ", ".join(sorted(set(known) - set(self.get_params()))) or "none"
@@ -249,14 +256,19 @@ class PrivatePCA(JoinsCohorts):
         ours = {"noise": "student"} if self.delta == 0 and "noise" in known else {}
         if self.method == "auto" and self.tails == "heavy":
             ours |= for_heavy_tails(name, grouped=public.grouped)
-        chosen = METHODS[name].estimator(**shared, **{**ours, **given})
+        chosen = method(**shared, **{**ours, **given})
         chosen._validate_params()
         chosen._joining = self._joining
         return make_plain(chosen)
 
+    def _why_not_released(self, name: str) -> str | None:
+        if name in VARIANCES and (self.method_params or {}).get("variance_share") == 0:
+            return "method_params={'variance_share': 0} leaves them out; set another share"
+        return super()._why_not_released(name)
+
     @property
     def _has_matrix(self) -> bool:
-        return self.method == "auto" or NAMES.get(self.method) == JOINED
+        return self.method in ("auto", JOINED, METHODS[JOINED].command)
 
     def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
         self._mechanism(public)  # which refuses what PrivatePCA does not take

@@ -156,6 +156,11 @@ def fit_sites(
 
 def _check(estimator: BasePrivatePCA, chosen: BasePrivatePCA, study: Study) -> None:
     """Refuse what is not offered over sites, before anything is sent."""
+    if type(chosen) not in {method.estimator for method in METHODS.values()}:
+        raise TypeError(
+            f"sites answer the questions of this package's methods, and {type(chosen).__name__} is "
+            "none of them; choose PrivatePCA or DPGauss"
+        )
     fixed = {
         "adjacency": ("add-remove", "the number of records is private"),
         "random_state": (None, "the sites draw the noise"),

@@ -218,7 +218,7 @@ class ScreeDisplay(FitDisplay):
             lost=lost_in_noise(pca),
             left_out=left_out(pca, min(k + 4, MAX_LEFT_OUT)),
             n_rest=n_rest,
-            rest=float(pca.noise_variance_) if n_rest else None,
+            rest=getattr(pca, "noise_variance_", None) if n_rest else None,
             noise_floor=noise_floor_of(pca),
             total=float(variances[0] / share) if share else None,
             units=f"{model}squared units of the {scaled}features",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
+from pathlib import Path
+from types import ModuleType
 from typing import get_args
 
 import numpy as np
@@ -15,6 +18,8 @@ from skdppca import PrivatePCA, decomposition
 from skdppca.cli import _fit_command, _parser
 from skdppca.decomposition import METHODS, BasePrivatePCA
 from skdppca.decomposition.methods import NAMES, Word
+from skdppca.exceptions import BudgetExceeded, NotReleasedError
+from skdppca.privacy import PrivacyAccountant
 
 from ..estimators import ESTIMATORS, takes
 
@@ -116,3 +121,41 @@ def test_what_a_row_becomes_does_not_depend_on_the_others(form):
     together = pca.transform(form(rows))
     np.testing.assert_array_equal(together, np.repeat(together[:1], 253, axis=0))
     np.testing.assert_array_equal(pca.transform(form(rows[:-1])), together[:-1])
+
+
+@pytest.fixture
+def outside():
+    """The whole method that CONTRIBUTING shows, as a module of somebody else."""
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    module = ModuleType("outside")
+    sys.modules["outside"] = module  # where dataclasses look their module up
+    exec(text.split("```python\n")[1].split("```")[0], vars(module))
+    yield module.AnalyzeGauss
+    del sys.modules["outside"]
+
+
+def test_a_class_outside_the_package_is_taken_like_its_methods(outside):
+    given = {"norm_bound": 10.0, "center": False, "epsilon": 1e6, "random_state": 0}
+    pca = PrivatePCA(2, method=outside, **given).fit(X)
+    assert pca.privacy_.details["method"] == pca.privacy_.parameters["method"] == "AnalyzeGauss"
+    assert pca.privacy_.method == "PrivatePCA"
+    directly = outside(2, **given).fit(X)
+    exact = np.linalg.eigh(X.T @ X)[1][:, ::-1].T[:2]
+    for found in (pca, directly):
+        np.testing.assert_allclose(np.abs(found.components_ @ exact.T), np.eye(2), atol=1e-2)
+    with pytest.raises(NotReleasedError, match="noise_variance_: its method leaves it out"):
+        _ = pca.noise_variance_
+
+
+def test_a_class_outside_the_package_charges_what_it_costs(outside):
+    accountant = PrivacyAccountant(epsilon=1.0, delta=1e-6)
+    pca = PrivatePCA(2, method=outside, norm_bound=10.0, center=False, accountant=accountant)
+    pca.fit(X)
+    with pytest.raises(BudgetExceeded):
+        pca.fit(X)
+
+
+@pytest.mark.parametrize("cls", [int, PrivatePCA])
+def test_a_class_without_a_mechanism_is_refused(cls):
+    with pytest.raises(TypeError, match=f"method={cls.__name__} is a class without a mechanism"):
+        PrivatePCA(2, method=cls).fit(X)

@@ -326,6 +326,7 @@ class Unreached:
         (GDPPCA(2), r"pairs of records.*in one place; choose DPGauss or KDPPCA$"),
         (SmoothSensitivityPCA(2), "gap between exact eigenvalues"),
         (PrivatePCA(2, method="GDPPCA"), "pairs of records"),
+        (PrivatePCA(2, method=type("Own", (DPGauss,), {})), "and Own is none of them"),
         (KDPPCA(1, sampling="split"), "set sampling='reuse'"),
         (
             PrivatePCA(1, method="KDPPCA", method_params={"sampling": "split"}),
