@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import skdppca
+from skdppca import decomposition
 
 PACKAGE = Path(skdppca.__file__).parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -88,22 +89,34 @@ def test_a_method_learns_of_the_records_by_asking():
     assert {path: names for path, names in found.items() if names} == OPENED
 
 
-# A room that starts with what another one releases, and which.
+# Modules of the methods, a file or a folder each; and those that begin with another one's release.
+OWN = {
+    part
+    for method in decomposition.METHODS.values()
+    for part in [method.estimator.__module__.removesuffix(".estimator").rpartition(".")[2]]
+}
 BUILT_ON = {"residual_gauss": {"dp_gauss"}}
-ROOMS = {path.parent.name for path in (PACKAGE / "decomposition").glob("*/estimator.py")}
+OF_A_METHOD = {
+    path: own
+    for path in (PACKAGE / "decomposition").rglob("*.py")
+    if (own := OWN & {path.stem, path.parent.name})
+}
 
 
 @pytest.mark.parametrize(
-    "path",
-    [path for path in METHODS if path.parent.name in ROOMS],
-    ids=lambda path: str(path.relative_to(PACKAGE)),
+    "path", sorted(OF_A_METHOD), ids=lambda path: str(path.relative_to(PACKAGE))
 )
 def test_a_method_knows_no_other_method(path):
+    (own,) = OF_A_METHOD[path]
     imports = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom)]
-    above = {(node.module or "").split(".")[0] for node in imports if node.level == 2}
-    others = ROOMS - BUILT_ON.get(path.parent.name, set())
-    assert not above & (others | {"methods", "private_pca"})
+    names = {part for node in imports if node.level for part in (node.module or "").split(".")}
+    others = OWN - {own} - BUILT_ON.get(own, set())
+    assert not names & (others | {"methods", "private_pca"})
     assert all(node.level or "skdppca" not in node.module for node in imports)
+
+
+def test_every_method_has_a_module_of_its_own():
+    assert len(OWN) == len(decomposition.METHODS) == len(set().union(*OF_A_METHOD.values()))
 
 
 # What is tested beside the rooms: all methods against attacks, the scripts of benchmarks/, and the
