@@ -210,6 +210,19 @@ class FitDisplay(Display):
         """True if all of the reports promise something."""
         return all(report.private for report in self.reports)
 
+    @property
+    def _exact(self) -> bool:
+        """True if no noise was added: epsilon is infinite."""
+        return any(math.isinf(report.epsilon) for report in self.reports)
+
+    def _noise_in_words(self, lost: np.ndarray | None, k: int) -> str:
+        """Say how many of k components the noise drowns, as far as that is known."""
+        if self._exact:
+            return "no noise was added."
+        if lost is None:
+            return "nothing is known of its noise."
+        return f"{int(np.sum(lost))} of {k} cannot be told from noise."
+
     def _write_guarantee(self, title: str | None) -> None:
         """Write the title: the guarantees of all reports, one a line, or the user's own.
 
@@ -250,11 +263,6 @@ def guarantee(name: str, report: PrivacyReport) -> str:
         f"{as_written(name)}: ε = {report.epsilon:g}, δ = {report.delta:g} "
         f"for every {as_written(report.unit)} ({report.adjacency})"
     )
-
-
-def noise_in_words(lost: np.ndarray | None, k: int) -> str:
-    """Say how many of k components the noise drowns."""
-    return f"{0 if lost is None else int(np.sum(lost))} of {k} cannot be told from noise."
 
 
 def _shown_axes(width: float, height: float) -> Axes:

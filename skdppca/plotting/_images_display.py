@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .._text.digits import whole_percent
-from ._display import DIVERGING, NOISE, UNSTATED, WARNING, FitDisplay, fitted, noise_in_words
+from ._display import DIVERGING, NOISE, UNSTATED, WARNING, FitDisplay, fitted
 from ._noise_of_fits import alignments
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class ComponentsImageDisplay(FitDisplay):
         text = "1 component as an image" if k == 1 else f"{k} components as images"
         if self.explained_variance_ratio is not None:
             text += f", with {whole_percent(np.sum(self.explained_variance_ratio))} of the variance"
-        return f"{text}; {noise_in_words(self.lost, k)}"
+        return f"{text}; {self._noise_in_words(self.lost, k)}"
 
     def _name(self, i: int) -> str:
         if self.explained_variance_ratio is None:

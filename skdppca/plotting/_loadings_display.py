@@ -232,7 +232,7 @@ class LoadingsDisplay(FitDisplay):
             largest = np.argsort(-np.abs(row), kind="stable")[:3]
             named = ", ".join(f"{self.feature_names[i]} {row[i]:+.2f}" for i in largest)
             parts.append(f"Component {index + 1}: largest entries {named}.")
-        if self.noise_sd is not None:
+        if self.noise_sd is not None and not self._exact:
             count = int(self.bracketed.sum())
             parts.append(
                 f"Privacy noise alone can explain {count} of {np.size(self.loadings)} entries."

@@ -17,7 +17,6 @@ from ._display import (
     FitDisplay,
     check_choice,
     fitted,
-    noise_in_words,
     percent_axis,
 )
 from ._noise_of_fits import (
@@ -273,7 +272,7 @@ class ScreeDisplay(FitDisplay):
             text += f"; the first holds {share} of the variance"
         if self.noise_floor:
             text += f"; noise floor {self.noise_floor:.3g}"
-        return f"{text}; {noise_in_words(self.lost, k)}"
+        return f"{text}; {self._noise_in_words(self.lost, k)}"
 
     def _draw_components(self, scale: float) -> None:
         heights, lost = self.variances / scale, self.lost

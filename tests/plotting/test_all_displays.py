@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import math
 import re
 import sys
 import warnings
@@ -348,3 +349,11 @@ def test_a_long_title_is_not_cut(ax):
     saved(display)
     box = display.ax_._left_title.get_window_extent()
     assert 0 <= box.x0 < box.x1 <= display.figure_.bbox.x1
+
+
+@pytest.mark.parametrize("display", [ScreeDisplay, LoadingsDisplay, ComponentsImageDisplay])
+def test_the_words_of_a_picture_without_noise_blame_none(display):
+    rows = np.random.default_rng(0).normal(size=(50, 4))
+    given = {"image_shape": (2, 2)} if display is ComponentsImageDisplay else {}
+    text = display.from_estimator(DPGauss(2, epsilon=math.inf).fit(rows), **given).alt_text_
+    assert "oise" not in text.replace("no noise was added", "")
