@@ -13,13 +13,16 @@ from ..privacy.fit_report import drifts, no_scales
 from ..privacy.parts import is_merged
 from ._document import report_of
 from ._pictures import Picture
-from ._sections import DIGITS, budget, claim, page_facts, sentence, status_of, templates, words
+from ._sections import budget, claim, page_facts, sentence, status_of, templates, words
 
 # Components that the table has.
 MOST_LINES = 8
 
 # Written where a share has no range.
 ROUGH = "rough"
+
+# From this alignment on, noise has turned a component by less than 19 degrees.
+CLEAR = 0.9
 
 # Sds about 0 that hold 95 % of Laplace noise, and more of Gaussian noise.
 WITHIN = 2.12
@@ -145,11 +148,13 @@ def _range(one: Mapping[str, Any]) -> str:
 
 
 def _alignment(alignment: float | None) -> str:
-    """The alignment, rounded down."""
+    """The alignment in a word, and rounded down."""
     if alignment is None:
         return ""
-    hundredths = int(100 * float(alignment) + 1e-9)
-    return "lost in the noise" if alignment <= 0 else f"{hundredths / 100:.2f}"
+    if alignment <= 0:
+        return "lost in the noise"
+    hundredths = int(100 * float(alignment) + 1e-9) / 100
+    return f"{'clear' if hundredths >= CLEAR else 'partly'} {hundredths:.2f}"
 
 
 def _loadings(one: Mapping[str, Any]) -> Iterator[str]:
@@ -172,18 +177,9 @@ def page(
     template : {"page.html", "snippet.html"}
         The second is the box, what was found and the pictures, to stand in another page.
     """
-    text: str = (
-        templates()
-        .get_template(template)
-        .render(
-            page_facts(document),
-            MOST_LINES=MOST_LINES,
-            beyond=beyond,
-            found=found(document),
-            pictures=pictures,
-            say=words(),
-        )
-    )
+    made = templates().get_template(template)
+    facts = page_facts(document) | {"MOST_LINES": MOST_LINES, "found": found(document)}
+    text: str = made.render(facts, beyond=beyond, pictures=pictures, say=words())
     return text.strip() + "\n"
 
 
@@ -220,7 +216,7 @@ def results(
         lines = [*guarantee, *[""] * bool(table), *table, *notes, *left]
     else:
         lines = [*table, *guarantee, *left, *[""] * bool(notes), *notes]
-    return [*lines, "", _named(report, ledger)] if details else lines
+    return [*lines, "", str(report)] if details else lines
 
 
 def advice(document: Mapping[str, Any]) -> list[str]:
@@ -269,11 +265,3 @@ def _guarantee(document: Mapping[str, Any], report: PrivacyReport) -> list[str]:
         f"Guarantee: epsilon {epsilon} at delta {delta} for {whom}, under {report.adjacency}. "
         f"It holds if {', and if '.join(conditions)}."
     ]
-
-
-def _named(report: PrivacyReport, ledger: str) -> str:
-    """A fit's own report; in a shell, an accountant is a ledger."""
-    if len(report.receipts) != 1 or not ledger:
-        return str(report)
-    paid = f"accountant {report.receipts[0].accountant[:DIGITS]}"
-    return str(report).replace(paid, f"the ledger {ledger}")

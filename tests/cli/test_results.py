@@ -14,7 +14,7 @@ from .conftest import csv_of
 rng = np.random.default_rng(0)
 ROWS = rng.standard_normal((4000, 1)) * [4, 3, 2, 1] + rng.standard_normal((4000, 4))
 
-LINE = re.compile(r"(?m)^1 +[\d.]+ % +[\d.]+ to [\d.]+ % +0\.\d\d +\S+ [+-]0\.\d\d, ")
+LINE = re.compile(r"(?m)^1 +[\d.]+ % +[\d.]+ to [\d.]+ % +clear 0\.\d\d +\S+ [+-]0\.\d\d, ")
 
 
 @pytest.fixture
