@@ -31,9 +31,6 @@ A_MARK = 2**8
 # A number takes 8 bytes in the archive, and about 25 as text.
 BYTES_A_NUMBER = 33
 
-# Characters of a library's error that are quoted.
-LONGEST = 200
-
 
 def rehearse(
     options: FitCommand,
@@ -74,6 +71,11 @@ def rehearse(
     for content in report._files().values():
         content(file := io.BytesIO())
         sizes.append(len(file.getbuffer()))
+    if report.no_pictures.startswith("matplotlib failed"):
+        raise ValueError(
+            f"{report.no_pictures}; nothing was charged; repair it (pip install --force-reinstall "
+            "matplotlib), or pass --no-pictures"
+        )
     directory.reserve(sizes)
 
 
@@ -110,12 +112,4 @@ def _made_up(
         for category in (CentreNotSeenWarning, NoiseOnlyWarning):  # of what is made up
             warnings.simplefilter("ignore", category)
         pca.fit(np.eye(MADE_UP, len(names)), groups=groups)
-    report = ReleaseReport(pca, feature_names=names, **words)
-    error = report.failed_to_draw
-    if words["pictures"] and error is not None:
-        first = (str(error).splitlines() or [""])[0][:LONGEST]
-        raise ValueError(
-            f"matplotlib cannot draw pictures here ({type(error).__name__}: {first}); nothing was "
-            "charged; repair it (pip install --force-reinstall matplotlib), or pass --no-pictures"
-        )
-    return report
+    return ReleaseReport(pca, feature_names=names, **words)

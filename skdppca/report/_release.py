@@ -29,6 +29,9 @@ from ._sections import status_of
 from ._subject import Subject, subject_of
 from ._verify import agreeing
 
+# Characters of what matplotlib says, at most.
+LONGEST = 200
+
 # In the class below, `dict` is a method.
 Document = dict[str, Any]
 
@@ -116,7 +119,6 @@ class ReleaseReport:
         }
         account = _accountant(release, self._subject.report) if ledger is None else ledger
         self._statement = _statement(account)
-        self._failure: Exception | None = None
         self.no_pictures = "" if pictures else "they were not asked for"
 
     def dict(self) -> Document:
@@ -187,15 +189,9 @@ class ReleaseReport:
         except ImportError:
             self.no_pictures = f"they need matplotlib; {how_to_install('report')}"
         except Exception as error:  # the words are worth more than a picture
-            self._failure = error
-            self.no_pictures = f"matplotlib failed with {type(error).__name__}"
+            said = str(error).partition("\n")[0][:LONGEST]
+            self.no_pictures = f"matplotlib failed with {type(error).__name__}: {said}"
         return []
-
-    @property
-    def failed_to_draw(self) -> Exception | None:
-        """Why matplotlib, which is there, could not draw the pictures."""
-        _ = self._pictures
-        return self._failure
 
     @cached_property
     def _document(self) -> Document:

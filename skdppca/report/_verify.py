@@ -335,8 +335,8 @@ def _checked(
     try:
         for one in check():
             yield one if isinstance(one, Finding) else Finding(question, what, one)
-    except ImportError:
-        raise
+    except ImportError as error:
+        yield Finding(question, what, f"it cannot be checked here: {error}")
     except Exception:
         yield Finding(question, what, "it holds values that cannot be checked")
 
