@@ -8,10 +8,18 @@ from difflib import get_close_matches
 from html import escape
 from typing import Any
 
-# Names of columns that identify rows or people: id, patient_id, patientID, and the IID, FID and EID
-# of genome banks. And those of row numbers that pandas and R wrote.
-LABEL = re.compile(r"(^|[\W_])id$|^[ief]id$|^unnamed: ?\d+$|^row[\W_]?names?$", re.IGNORECASE)
+# Names of columns that identify rows or people: id, patient_id, patientID; those of genome banks
+# (IID, FID, EID), clinical trials (SUBJID, USUBJID, PATNO) and hospitals (MRN). And those of row
+# numbers and of an index, as pandas and R write them.
+LABEL = re.compile(
+    r"(^|[\W_])id$|^([ief]|u?subj|user|case|person|patient|pat|p|row|uu|gu)id$|^(mrn|patno)$"
+    r"|^unnamed: ?\d+$|^row[\W_]?(names?|no|nr|number)$|^(level_|__index_level_)\d+(__)?$|^index$",
+    re.IGNORECASE,
+)
 CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
+
+# Those of them that number rows, and do not say whose they are.
+NUMBERS_ROWS = re.compile(r"unnamed|row|index|level_|__index", re.IGNORECASE)
 
 # Letters by their category, and yet nothing is seen of them: fillers, and marks that choose between
 # forms of a letter. That of emoji (U+FE0F) is left, and its opposite.
@@ -79,10 +87,22 @@ def names_a_label(name: str) -> bool:
 
     Examples
     --------
-    >>> [names_a_label(name) for name in ("patient_id", "patientID", "IID", "humid")]
+    >>> [names_a_label(name) for name in ("patient_id", "patientID", "#IID", "humid")]
     [True, True, True, False]
     """
+    name = name.strip("# \t\ufeff")
     return bool(LABEL.search(name) or CAPITAL_LABEL.search(name))
+
+
+def may_name_people(name: str) -> bool:
+    """Return whether a column may say by its name to whom each row belongs.
+
+    Examples
+    --------
+    >>> [may_name_people(name) for name in ("patient_id", "Unnamed: 0", "humid")]
+    [True, False, False]
+    """
+    return names_a_label(name) and not NUMBERS_ROWS.match(name)
 
 
 def printable(text: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from .._text import listed, meant, names_a_label
+from .._text import listed, may_name_people, meant, names_a_label
 from ._terminal import Unusable
 
 
@@ -49,19 +48,17 @@ class Wanted:
         )
 
 
-# Labels that number the rows, and do not say whose they are.
-NUMBERS_ROWS = re.compile(r"unnamed|row", re.IGNORECASE)
-
-
-def features_of(path: Path, names: list[str], want: Wanted) -> list[str]:
-    """The names of the features, in their order."""
+def features_of(
+    path: Path, names: list[str], want: Wanted, labels: Sequence[str] = ()
+) -> list[str]:
+    """Return the names of the features, in their order; `labels` may only be groups or dropped."""
     given = {"--groups": [] if want.groups is None else [want.groups]}
     for option, asked in (given | {"--columns": want.columns or [], "--drop": want.drop}).items():
         for name in asked:
-            if name not in names:
+            if name not in names and (option == "--columns" or name not in labels):
                 raise Unusable(
                     f"{option} {quote(name)}: {path.name} has no such column; it has "
-                    f"{listed(names)}{meant([name], names, quote)}"
+                    f"{listed([*names, *labels])}{meant([name], [*names, *labels], quote)}"
                 )
     features = [name for name in want.columns or names if want.as_feature(name)]
     if len({*features}) < len(features):
@@ -71,9 +68,9 @@ def features_of(path: Path, names: list[str], want: Wanted) -> list[str]:
     return features
 
 
-def columns_to_look_at(names: Sequence[str], want: Wanted) -> list[str]:
+def columns_to_look_at(names: Sequence[str], want: Wanted, labels: Sequence[str] = ()) -> list[str]:
     """The features, or all columns if an option names none: an error would quote their names."""
-    if {*want.drop, *(want.columns or ()), want.groups} <= {*names, None}:
+    if {*want.drop, *(want.columns or ()), want.groups} <= {*names, *labels, None}:
         return list(filter(want.as_feature, names))
     return [name for name in names if name != want.groups]
 
@@ -101,7 +98,9 @@ def label_faults(names: list[str]) -> list[str]:
     """
     return [
         f"by its name {name!r} is a label and no feature; if it says to whom each row belongs, "
-        f"pass --groups {quote(name)}; else pass --drop {quote(name)}, or give it another name"
+        f"pass --groups {quote(name)}; if not, give it another name, or pass --drop {quote(name)}"
+        + " --unit row, which protects every row alone"
+        * may_name_people(name)
         for name in names
         if names_a_label(name)
     ]
@@ -109,11 +108,7 @@ def label_faults(names: list[str]) -> list[str]:
 
 def check_alone(path: Path, names: list[str], features: list[str]) -> None:
     """Refuse rows that are protected one by one, if a column may say to whom they belong."""
-    labels = [
-        name
-        for name in names
-        if name not in features and names_a_label(name) and not NUMBERS_ROWS.match(name)
-    ]
+    labels = [name for name in names if name not in features and may_name_people(name)]
     if labels:
         name = labels[0]
         raise Unusable(

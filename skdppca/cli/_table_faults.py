@@ -63,6 +63,8 @@ def open_table(
     first, is_csv = files[0], files[0].suffix.lower() == ".csv"
     found = CsvFiles.open(files, form) if is_csv else TypedFiles.open(files)
     places, faults = list(found.types), list[str]()
+    others = {} if isinstance(found, CsvFiles) else found.labels
+    types = {**found.types, **others}
     names = list(found.names) if isinstance(found, CsvFiles) else places
 
     def attempt(check: Callable[[], object], into: list[str] = faults) -> bool:
@@ -73,7 +75,7 @@ def open_table(
             return False
         return True
 
-    features = columns_to_look_at(places, want)
+    features = columns_to_look_at(places, want, [*others])
     look = partial(_kinds_of_columns, found, features, want.may_be_empty, every)
     kinds, wrong = replacing_errors(first, found.fault, look)
     # a first line that may be a record is not quoted; one that lacks a name may be
@@ -86,12 +88,12 @@ def open_table(
         without = replace(want, columns=None, drop=[*want.drop, *unnamed])
         named = attempt(lambda: check_header(first, names, form, without), [])
     labels: set[str] = set()  # listed once: not as columns to be made numeric as well
-    if named and attempt(lambda: features_of(first, names, want)):
-        features = features_of(first, names, want)
+    if named and attempt(lambda: features_of(first, names, want, [*others])):
+        features = features_of(first, names, want, [*others])
         faults += label_faults(features)
         labels = set(filter(names_a_label, features))
-        if want.groups is None and want.columns and not want.alone:
-            attempt(lambda: check_alone(first, names, features))
+        if want.groups is None and not (labels or want.alone):
+            attempt(lambda: check_alone(first, [*names, *others], features))
 
     def called(chosen: Iterable[str]) -> str:
         names = [*chosen]
@@ -109,14 +111,16 @@ def open_table(
             what = kind if kind in (MISSING, INFINITE) else f"not numeric, {kind}"
             remedy = REMEDIES.get(kind, "give numbers")
             faults.append(f"{what}: {called(which)}; {remedy}, or pass --drop")
-    if want.groups in places:
-        look_at_groups = partial(_group_faults, found, want.groups, every)
+    if want.groups is not None and want.groups in types:
+        kind = types[want.groups]
+        look_at_groups = partial(_group_faults, found, want.groups, kind, every)
         faults += replacing_errors(first, found.fault, look_at_groups)
     if faults:
         return found, pa.schema([]), faults
-    types = dict(found.types)
     if is_csv:
-        types |= {name: pa.bool_() if TRUTH in kinds[name] else pa.float64() for name in features}
+        types = types | {
+            name: pa.bool_() if TRUTH in kinds[name] else pa.float64() for name in features
+        }
     chosen = [*features, *([] if want.groups is None else [want.groups])]
     return found, pa.schema([(name, types[name]) for name in chosen]), []
 
@@ -149,7 +153,9 @@ def _type_faults(kind: pa.DataType) -> set[str]:
     return {"dates or times" if pa.types.is_temporal(kind) else f"of the type {kind}"}
 
 
-def _group_faults(found: CsvFiles | TypedFiles, groups: str, every: bool) -> list[str]:
+def _group_faults(
+    found: CsvFiles | TypedFiles, groups: str, kind: pa.DataType, every: bool
+) -> list[str]:
     """List the faults of the type of the labels of groups, and of every label."""
     import pyarrow as pa
 
@@ -157,7 +163,6 @@ def _group_faults(found: CsvFiles | TypedFiles, groups: str, every: bool) -> lis
     from ..out_of_core.file_table import SORTED
     from ..out_of_core.files import wrong_labels
 
-    kind = found.types[groups]
     if not is_label(kind):
         return [
             f"--groups {groups}: the column has the type {kind}; write it as whole numbers or as "

@@ -29,11 +29,15 @@ class TypedFiles:
     kind : {"parquet", "ipc"}
     types : dict of str to pyarrow.DataType
         Types of the columns.
+    labels : dict of str to pyarrow.DataType
+        Types of an index that pandas wrote, and of keys in the names of folders (``key=value``):
+        they are no features.
     """
 
     files: list[Path]
     kind: str
     types: dict[str, pa.DataType]
+    labels: dict[str, pa.DataType]
 
     @classmethod
     def open(cls, files: list[Path]) -> TypedFiles:
@@ -49,26 +53,37 @@ class TypedFiles:
 
         kind = KINDS[files[0].suffix.lower()]
         types: dict[str, Any] = {}
+        index: set[str] = set()
         for file in files:
-            table = partial(ds.dataset, [str(file)], format=kind)
+            table = partial(ds.dataset, [str(file)], format=kind, partitioning=_keys(file))
             schema = replacing_errors(file, partial(unlike, file, WHAT[kind]), table).schema
-            index = index_columns(schema)
-            names = [name for name in schema.names if name not in index]
-            check_names(file, names)
-            check_same(files[0], file, sorted(types or names), sorted(names))
-            for name in names:
+            check_names(file, schema.names)
+            check_same(files[0], file, sorted(types or schema.names), sorted(schema.names))
+            index |= index_columns(schema) | set(_keys(file).schema.names)
+            for name in schema.names:
                 types[name] = _common(types.get(name), schema.field(name).type)
-        return cls(files, kind, types)
+        labels = {name: types.pop(name) for name in sorted(index)}
+        return cls(files, kind, types, labels)
 
     def dataset(self, schema: pa.Schema) -> ds.Dataset:
         """Some columns of all files."""
         import pyarrow.dataset as ds
 
-        return ds.dataset([str(file) for file in self.files], schema=schema, format=self.kind)
+        files = [str(file) for file in self.files]
+        return ds.dataset(files, schema, self.kind, partitioning=_keys(self.files[0]))
 
     def fault(self) -> str:
         """Say what to do about files of which one cannot be read."""
         return unlike(self.files[0], WHAT[self.kind])
+
+
+def _keys(file: Path) -> ds.Partitioning:
+    """Return the keys in the names of a file's folders; all their values are text."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    keys = [part.partition("=")[0] for part in file.parts[:-1] if "=" in part]
+    return ds.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
 
 
 def _common(one: Any, other: Any) -> Any:

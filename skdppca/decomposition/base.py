@@ -309,7 +309,8 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         else:
             table = collection.table(self, groups)
         check_names(vars(self).get("feature_names_in_", ()))
-        warn_of_labels(vars(self).get("feature_names_in_", ()))
+        names, grouped = vars(self).get("feature_names_in_", ()), self.unit != "row"
+        warn_of_labels(names, table.index, grouped)
         d = table.n_features
         if joining is not None:
             joining.check(self, d)

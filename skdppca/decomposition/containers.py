@@ -124,6 +124,12 @@ def frame_of(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def index_names(X: Any) -> tuple[str, ...]:
+    """Return the names of the index of a pandas table, as far as they are text."""
+    names = getattr(getattr(X, "index", None), "names", None) or ()
+    return tuple(name for name in names if isinstance(name, str))
+
+
 def as_declared(X: Any, facts: Declared) -> Any:
     """X as an array, or a sparse matrix, whose dtype follows from its facts; NaN for no entry.
 

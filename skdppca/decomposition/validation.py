@@ -19,13 +19,20 @@ from sklearn import config_context
 from sklearn.utils import check_array
 
 from .._sklearn import check_feature_names, check_n_features
-from .._text import comes_back, listed, names_a_label, printable
+from .._text import comes_back, listed, may_name_people, names_a_label, printable
 from ..exceptions import LabelColumnWarning
 from ..privacy.user_warnings import level_of_user
 from ..records import MAX_ROWS, Records, Source, collection_of
 from ..records.machine import PassThreads
 from ..statistics import CountBeyond, Spreads
-from .containers import MALFORMED, as_compressed, as_declared, declared, is_missing
+from .containers import (
+    MALFORMED,
+    as_compressed,
+    as_declared,
+    declared,
+    index_names,
+    is_missing,
+)
 
 if TYPE_CHECKING:
     from .base import BasePrivatePCA
@@ -87,6 +94,8 @@ class Table:
         All numbers are declared to be of single precision, and so is what is released.
     gathering : str
         How the caller could bring all rows into one place; empty where nobody can.
+    index : tuple of str
+        Names of an index, which is no feature, where it is not the column of the groups.
     """
 
     n_features: int
@@ -94,6 +103,7 @@ class Table:
     is_sparse: bool = False
     is_single: bool = False
     gathering: str = "give X as an array, or "
+    index: tuple[str, ...] = ()
 
 
 def in_memory(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
@@ -115,6 +125,7 @@ def in_memory(estimator: BasePrivatePCA, X: Any, groups: Any) -> Table:
         read=lambda scale, n_jobs: Records.of(rows, labels, scale, n_jobs, may_miss=may_miss),
         is_sparse=bool(sparse.issparse(rows)),
         is_single=rows.dtype == np.float32,
+        index=index_names(X),
     )
 
 
@@ -259,14 +270,17 @@ def check_names(names: Iterable[object]) -> None:
         )
 
 
-def warn_of_labels(names: Iterable[object]) -> None:
+def warn_of_labels(names: Iterable[object], index: Iterable[str], grouped: bool) -> None:
     """Warn of columns that are by their names labels; without groups a row is protected alone."""
     labels = [str(name) for name in names if names_a_label(str(name))]
+    text = "by their names these columns are labels and no features: {}. Leave them out."
+    if not labels and not grouped:
+        labels = list(filter(may_name_people, index))
+        text = "by its name the index of X may say to whom each row belongs: {}."
     if labels:
         warnings.warn(
-            f"by their names these columns are labels and no features: {listed(labels)}. Leave "
-            "them out. If one says to whom each row belongs, set unit= to what it names, and pass "
-            "it to fit as groups=: otherwise each row is protected alone",
+            f"{text.format(listed(labels))} If one says to whom each row belongs, set unit= to "
+            "what it names, and pass it to fit as groups=: otherwise each row is protected alone",
             LabelColumnWarning,
             stacklevel=level_of_user(),
         )

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from .._sklearn import output_container
 from .._text import listed
-from ..decomposition.containers import declared
+from ..decomposition.containers import declared, index_names
 from ..decomposition.validation import (
     Table,
     check_row_count,
@@ -108,6 +108,7 @@ def _table(X: Any, estimator: BasePrivatePCA, groups: Any) -> Table:
         if groups not in X.columns:
             raise ValueError(f"groups={groups!r} is no column of X; give one, or the labels")
         X, groups = X.drop(columns=[groups]), X[groups]
+    index = index_names(X._meta) if is_frame(X) else ()
     X = as_dask_rows(X)
     row = check_rows(estimator, made_up_row(X))
     missing, may_be_empty = estimator.missing, estimator._may_be_empty
@@ -126,6 +127,7 @@ def _table(X: Any, estimator: BasePrivatePCA, groups: Any) -> Table:
         read=read,
         is_sparse=bool(sparse.issparse(row)),
         is_single=row.dtype == np.float32,
+        index=index,
     )
 
 

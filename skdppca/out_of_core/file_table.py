@@ -97,6 +97,7 @@ class FileTable:
         features = feature_columns(dataset.schema, groups)
         self._files = Files(dataset, features, groups, tell)
         self._names = features
+        self._index = () if groups is not None else tuple(index_columns(dataset.schema))
         self._words = {"name": name, "groups": groups}
         self._may_miss, self._may_be_empty = estimator._may_miss, estimator._may_be_empty
         estimator.n_features_in_ = self._files.n_features
@@ -118,7 +119,10 @@ class FileTable:
             return FileRecords.of(self._files, self._check(), scale, n_jobs, self._may_miss)
 
         return Table(
-            n_features=self._files.n_features, read=read, is_single=self._files.dtype == np.float32
+            n_features=self._files.n_features,
+            read=read,
+            is_single=self._files.dtype == np.float32,
+            index=self._index,
         )
 
     def in_memory(self) -> tuple[np.ndarray, np.ndarray | None]:

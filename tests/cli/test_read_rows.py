@@ -418,3 +418,44 @@ def test_groups_that_are_not_sorted_are_refused_before_the_charge(run, fit, tmp_
 def test_numbers_in_a_csv_are_sorted_as_numbers_too(tmp_path):
     (tmp_path / "t.csv").write_text("who,a\n" + "".join(f"{i},1\n" for i in range(1, 120)))
     assert len(set(read(tmp_path / "t.csv", groups="who")[1])) == 119
+
+
+def labelled(folder, place):
+    """Write a table with a label of people in a place, and return what to read."""
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    people, frame = np.repeat(np.arange(10), 4), pd.DataFrame(rows, columns=["a", "b"])
+    if place == "folders":
+        for person in range(10):
+            part = folder / "table" / f"patient_id={person}"
+            part.mkdir(parents=True)
+            frame[people == person].to_parquet(part / "0.parquet", index=False)
+        return folder / "table"
+    levels = [people] if place == "index" else [people, np.arange(40)]
+    names = ["patient_id", "visit"][: len(levels)]
+    frame.set_index(pd.MultiIndex.from_arrays(levels, names=names)).to_parquet(folder / "t.parquet")
+    return folder / "t.parquet"
+
+
+@pytest.mark.parametrize("place", ["index", "indices", "folders"])
+class TestLabelsBesideTheColumns:
+    def test_groups_take_them(self, tmp_path, place):
+        X, groups = read(labelled(tmp_path, place), groups="patient_id")
+        assert list(X.columns) == ["a", "b"]
+        assert groups.tolist() == np.repeat(np.arange(10), 4).tolist()
+
+    def test_without_groups_they_are_refused(self, fit, tmp_path, ledger, place):
+        result = fit("--ledger", ledger, data=labelled(tmp_path, place))
+        assert_refused(result, "'patient_id' may say to whom each row belongs", ledger=ledger)
+
+    def test_a_record_of_one_row_is_said_aloud(self, fit, tmp_path, place):
+        assert fit("--unit", "row", data=labelled(tmp_path, place)).status == 0
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_label_of_people_is_dropped_only_where_the_unit_is_said(fit, tmp_path, kind):
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 5.0], "Patienten-ID": [1, 1]})
+    getattr(frame, f"to_{kind}")(tmp_path / f"t.{kind}", index=False)
+    dropped = ("--drop", "Patienten-ID")
+    refused = "without --groups every row is protected alone"
+    assert_refused(fit(*dropped, data=tmp_path / f"t.{kind}"), refused)
+    assert fit(*dropped, "--unit", "row", data=tmp_path / f"t.{kind}").status == 0

@@ -114,7 +114,20 @@ def test_the_warning_as_an_error_comes_before_the_charge():
 ROWS = np.random.default_rng(0).normal(size=(300, 3))
 
 
-@pytest.mark.parametrize("name", ["patient_id", "ID", "customerId", "Unnamed: 0"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "patient_id",
+        "ID",
+        "customerId",
+        "Unnamed: 0",
+        "#IID",
+        "USUBJID",
+        "MRN",
+        " patno ",
+        "level_0",
+    ],
+)
 @pytest.mark.filterwarnings("error::skdppca.exceptions.LabelColumnWarning")
 def test_a_label_among_the_features_is_warned_of_before_the_charge(name):
     accountant = PrivacyAccountant(1.0, 1e-6)
@@ -122,6 +135,22 @@ def test_a_label_among_the_features_is_warned_of_before_the_charge(name):
     with pytest.raises(LabelColumnWarning, match=f"no features: '{name}'. Leave"):
         DPGauss(2, accountant=accountant).fit(frame)
     assert accountant.receipts == ()
+
+
+@pytest.mark.parametrize("names", [["patient_id"], ["clinic", "subjid"]])
+@pytest.mark.filterwarnings("error::skdppca.exceptions.LabelColumnWarning")
+def test_an_index_that_may_name_people_is_warned_of_where_rows_are_protected_alone(names):
+    people = pd.MultiIndex.from_arrays([np.arange(300) // 3] * len(names), names=names)
+    frame = pd.DataFrame(ROWS, index=people)
+    with pytest.raises(LabelColumnWarning, match=f"the index of X may say .*: '{names[-1]}'"):
+        DPGauss(2).fit(frame)
+    DPGauss(2, unit="patient").fit(frame, groups=people.get_level_values(0))
+
+
+@pytest.mark.parametrize("name", [None, "level_0", "day"])
+@pytest.mark.filterwarnings("error::skdppca.exceptions.LabelColumnWarning")
+def test_an_index_of_row_numbers_raises_no_label_warning(name):
+    DPGauss(2).fit(pd.DataFrame(ROWS, index=pd.Index(np.arange(300) * 2, name=name)))
 
 
 @pytest.mark.parametrize(
