@@ -30,6 +30,7 @@ from ..mechanisms.norm_histogram import with_sample
 from ..mechanisms.spectrum import NoisySpectrum
 from ..private_data import PrivateData, Public
 from ..records.machine import MATRICES, Held, one_thread
+from ..statistics.lemmas import psd_sum
 from .base import BasePrivatePCA
 from .dp_gauss import DPGaussMechanism
 from .iterative.iteration import Directions, chained, geometric, iterate, left_by
@@ -68,6 +69,10 @@ class ResidualConstants:
     left_over_bias: float = 0.1
     # The largest share of groups that is clipped where one matrix would show little.
     most_clipped: float = 0.8
+    # Of rows, one matrix is enough where it is predicted to lose less than this share of the
+    # variance. Assumed: after the last component there is a gap of that share of the trace.
+    negligible: float = 1e-5
+    assumed_gap: float = 0.01
 
 
 RESIDUAL = ResidualConstants()
@@ -109,17 +114,28 @@ class ResidualGaussMechanism:
         # 1. n: how many records
         data = with_sample(data.ask_count(data.fraction(BUDGET.question_share)))
         little = self.nested and shows_more(data, k)
+        # of rows that are many one matrix is enough, whose last row corrects the centre
+        loss = self._predicted_loss(data, k)
+        enough = searches(data) and not data.public.grouped and 0 < loss < RESIDUAL.negligible
         # 2. c: a rough centre; of rows that turn out to lie off it, pairs; of few records without a
         # centre, how long they are
-        about = partial(self._about, k, little)
+        about = partial(self._about, k, little, loss if enough else None)
         if self.center:
-            return release_centred(rough_centre(data), k, about, self.paired)
+            return release_centred(rough_centre(data, enough), k, about, self.paired)
         return about(with_typical_norm(data) if little else data)
 
     def _about(
-        self, k: int, little: bool, data: PrivateData, radius: float | None = None
+        self,
+        k: int,
+        little: bool,
+        loss: float | None,
+        data: PrivateData,
+        radius: float | None = None,
     ) -> Release:
-        """Spend what is left on the records about their centre, at that distance if it was seen."""
+        """Spend what is left on the records about their centre, at that distance if it was seen.
+
+        On one matrix, if a loss is given: that is what it is predicted to lose.
+        """
         grouped = data.public.grouped
         gauss = NoisyCovariance(k, "auto", self.center and not grouped)
         # 3. of rows of which one matrix would show little: nested spheres
@@ -137,7 +153,11 @@ class ResidualGaussMechanism:
         )
         if searches(data) and not clip.unseen:
             data = data.near(clip.median or clip.radius)
-        release = self._of_gram(k, little, gauss, data, clip)
+        if loss is None:
+            release = self._of_gram(k, little, gauss, data, clip)
+        else:
+            release = self._matrix(gauss, data, clip)
+            release = replace(release, details={**release.details, "predicted_loss": loss})
         return with_unseen(release, data.public, no_norms=clip.unseen)
 
     def _of_gram(
@@ -174,6 +194,17 @@ class ResidualGaussMechanism:
             mu = self._costs(data, step)[1]
             gram = gram.averaged(release_gram(data, clip, mu))
         return self._matrix(gauss, data, clip, gram)
+
+    def _predicted_loss(self, data: PrivateData, k: int) -> float:
+        """Return the share of the variance that one matrix loses for all that is left, predicted.
+
+        Noise of sd ``s / sqrt(2)`` turns each of the k top eigenvectors into each of the others; at
+        a gap g, or more, that takes ``s^2 / (2 g)`` of the trace T, or less. Every record is taken
+        to be as long as the clipping norm R: then T is ``n R^2``, and s over T is what it is for
+        records of norm 1. From public numbers and the noisy n.
+        """
+        noise = psd_sum(1.0, data.public.adjacency) / (data.effective(data.remaining) * data.n)
+        return k * (data.n_features - k) * noise**2 / (2 * RESIDUAL.assumed_gap)
 
     def _n_components(self, data: PrivateData) -> int:
         return data.n_features if self.n_components is None else self.n_components
@@ -448,7 +479,10 @@ class ResidualGauss(SubspacePCA):
     clear yet, or where that radius is no shorter than what the matrix is clipped to; the iteration
     of `KDPPCA` where groups agree and one matrix is not enough to see what in; and nested spheres,
     as in `DPGauss`, where records are few or the budget is small, unless the first of them shows
-    the eigenvectors clearly.
+    the eigenvectors clearly. Of rows that are many, one matrix gets all that is left if it is
+    predicted to lose less than 1e-5 of the variance: it needs fewer passes over the rows, and
+    ``privacy_.details["predicted_loss"]`` is that share then. The prediction follows from the noisy
+    number of records, and assumes a gap of 1 % of the variance after the last component.
 
     With few rows, or a small budget, the search may end without a centre. If the rows lie off the
     point that was reached, all that is left buys the Kendall matrix of their pairs (as in

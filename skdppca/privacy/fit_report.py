@@ -394,6 +394,11 @@ class PrivacyReport:
                 f"in nested subspaces of {dimensions} dimensions: in each, every record is scaled "
                 "to norm 1 and asked about again"
             )
+        if technical and "predicted_loss" in details:
+            remarks.append(
+                "all that was left went into one matrix, which is predicted to lose "
+                f"{up(float(details['predicted_loss']), 2)} of the variance"
+            )
         if "present" in details:
             present = sum(details["present"]) / len(details["present"])
             remarks.append(

@@ -398,6 +398,7 @@ WAYS = {
     "one matrix more": (CLEAR | {"worse": 0.0}, {"Gram matrix"}),
     "a matrix a step": (UNCLEAR | {"better": 0.0}, {"Gram matrix"}),
     "iteration": (UNCLEAR | {"better": math.inf}, {"gradient"}),
+    "one matrix": ({"negligible": math.inf}, set()),
 }
 ASKED = ("Gram matrix", "gradient", "cross products")
 
@@ -418,8 +419,9 @@ def asked_last(
     ("way", "container", "adjacency"),
     quickly(
         [
-            *itertools.product(WAYS, ("groups", "csr groups"), ADJACENCIES),
+            *itertools.product(list(WAYS)[:4], ("groups", "csr groups"), ADJACENCIES),
             *itertools.product(list(WAYS)[:3], ("dense", "csr"), ADJACENCIES),
+            *itertools.product(list(WAYS)[4:], ("dense", "csr"), ADJACENCIES),
         ],
         5,
     ),

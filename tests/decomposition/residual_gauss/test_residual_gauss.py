@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.decomposition import PCA
 
-from skdppca import DPGauss, ResidualGauss
+from skdppca import DPGauss, PrivatePCA, ResidualGauss
 from skdppca.metrics import zeta_squared
 
 from ..spiked_fits import BARE, fitted, names, share_spent, spiked
@@ -125,3 +125,47 @@ def test_on_ordinary_rows_it_is_hardly_behind_dp_gauss(noise, at_most):
         for factory in (ResidualGauss, DPGauss)
     )
     assert ours < at_most * theirs
+
+
+# Of 30000 rows of 5 columns one matrix is predicted to lose 6e-6 of the variance.
+MANY = np.random.default_rng(0).normal(size=(30_000, 5)) * [4.0, 3.0, 2.0, 1.0, 1.0] + 7.0
+
+
+def test_of_many_rows_it_is_dp_gauss():
+    ours, theirs = (factory(2, random_state=0).fit(MANY) for factory in (ResidualGauss, DPGauss))
+    np.testing.assert_array_equal(ours.components_, theirs.components_)
+    np.testing.assert_array_equal(ours.explained_variance_, theirs.explained_variance_)
+
+
+def test_of_many_rows_it_says_what_is_lost():
+    report = PrivatePCA(2, random_state=0).fit(MANY).privacy_
+    assert 0 < report.details["predicted_loss"] < 1e-5
+    assert "all that was left went into one matrix" in " ".join(report.remarks())
+
+
+@pytest.mark.parametrize(
+    ("rows", "parameters"),
+    [
+        pytest.param(MANY[:10_000], {}, id="fewer rows"),
+        pytest.param(MANY, {"norm_bound": 1e3}, id="a loose bound"),
+        pytest.param(MANY, {"n_components": None}, id="all directions"),
+        pytest.param(MANY, {"epsilon": math.inf}, id="no noise"),
+        pytest.param(MANY, {"unit": "person"}, id="groups"),
+    ],
+)
+def test_elsewhere_nothing_is_predicted(rows, parameters):
+    groups = np.arange(len(rows)) if "unit" in parameters else None
+    pca = ResidualGauss(**{"n_components": 2, **parameters}).fit(rows, groups=groups)
+    assert "predicted_loss" not in pca.privacy_.details
+
+
+def test_with_a_gap_as_assumed_it_loses_less_than_predicted():
+    # Rows of length 1: two directions have .03 of the variance each, and 48 others .02.
+    pca = ResidualGauss(2, center=False, epsilon=8.0, random_state=0)
+    shares = np.full(50, (1 - 2 * 0.0296) / 48)
+    shares[:2] = 0.0296
+    rows = np.random.default_rng(0).choice(50, size=100_000, p=shares)
+    pca.fit(np.eye(50)[rows])
+    best = np.bincount(rows, minlength=50)[:2].sum()
+    found = (pca.components_[:, rows] ** 2).sum()
+    assert 0 < (best - found) / len(rows) < pca.privacy_.details["predicted_loss"]
