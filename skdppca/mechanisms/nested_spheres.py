@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..linalg import Eigenvectors
+from ..linalg import Eigenvectors, leading_span
 from ..private_data import PrivateData
 from ..statistics import ClippedSum, clip_measure
 from ..statistics.lemmas import ball_sum, psd_sum
@@ -148,6 +148,10 @@ class SphereConstants:
     # component that is wanted.
     shrinkage: float = 0.7
     least_dimensions: int = 2
+    # From this number of columns on, where not even records that are all alike would be seen in any
+    # of many stages, there are two, and the second has this share of the dimensions; round.
+    wide: int = 1500
+    hidden: float = 0.02
     # The mean square of the scores in a subspace is taken for this power of its share of the
     # dimensions times what it was: 1 if they spread alike in all directions, 0 if nothing is lost.
     loss: float = 0.6
@@ -219,12 +223,17 @@ def shows_more(data: PrivateData, n_components: Any) -> bool:
     return is_smaller and _visible(data, data.effective(data.remaining)) < SPHERES.little
 
 
-def subspaces(n_features: int, n_components: int, stages: int = SPHERES.many_stages) -> list[int]:
+def subspaces(
+    n_features: int,
+    n_components: int,
+    stages: int = SPHERES.many_stages,
+    shrinkage: float = SPHERES.shrinkage,
+) -> list[int]:
     """Their dimensions, all features first; just those if no other would be smaller."""
     found = [n_features]
     for _ in range(stages - 1):
         least = SPHERES.least_dimensions * n_components
-        smaller = max(math.ceil(SPHERES.shrinkage * found[-1]), least)
+        smaller = max(math.ceil(shrinkage * found[-1]), least)
         if smaller >= found[-1]:
             break
         found.append(smaller)
@@ -262,9 +271,11 @@ def sphere_costs(
     noise = psd_sum(1.0, data.public.adjacency)
     before = 0.0 if start is None else noise / start.noise_sd
     in_all = math.hypot(data.effective(mu), before)
-    few = _visible(data, in_all) >= SPHERES.very_little
+    visible, hidden = _visible(data, in_all), _hides_all(data, in_all)
+    few = hidden or visible >= SPHERES.very_little
     stages = SPHERES.few_stages if few else SPHERES.many_stages
-    dimensions = subspaces(data.n_features, n_components, stages)
+    shrinkage = SPHERES.hidden if hidden else SPHERES.shrinkage
+    dimensions = subspaces(data.n_features, n_components, stages, shrinkage)
     share, mu, stages = 0.0, mu * (1 - 1e-12), len(dimensions)  # both are rounded
     if radius is not None and not data.public.grouped and stages > 1:
         moved = ball_sum(1.0, data.public.adjacency) * math.sqrt(data.n_features)
@@ -326,18 +337,25 @@ def nested_spheres(
         precision += new
         S /= precision
         is_last = t == len(dimensions) - 1
-        found = Eigenvectors(S) if is_last else Eigenvectors(S, dimensions[t + 1])
-        spectrum = NoisySpectrum(found.values, precision**-0.5)
-        if is_clear and t == 0 and is_clear(spectrum):
-            return None
+        q = p if is_last else dimensions[t + 1]
+        # so few dimensions follow only where nothing can stand out (`_hides_all`)
+        blind = q < SPHERES.shrinkage * p
+        if not blind:
+            found = Eigenvectors(S) if is_last else Eigenvectors(S, q)
+            spectrum = NoisySpectrum(found.values, precision**-0.5)
+            if is_clear and t == 0 and is_clear(spectrum):
+                return None
         if is_last:
             break
         # 3. V: the next subspace, of the top q eigenvectors; f: how much shorter scores are there
-        q = dimensions[t + 1]
         f = (q / p) ** SPHERES.loss
-        top, S = np.ascontiguousarray(found.top(q)), np.diag(found.values[:q])
+        if blind:
+            top = np.ascontiguousarray(leading_span(S, q, math.sqrt(2 * p / precision)))
+            S, precision, kept = np.zeros((q, q)), 0.0, np.zeros_like(kept)
+        else:
+            top, S = np.ascontiguousarray(found.top(q)), np.diag(found.values[:q])
+            kept = kept * _kept(spectrum, q)[: len(kept)]
         basis, scores = top if basis is None else top @ basis, scores.projected(top)
-        kept = kept * _kept(spectrum, q)[: len(kept)]
         # 4. e: the mean of the scores, clipped to their length and shrunk to its signal
         if mu_centre:
             clipped = ClippedSum(scores.centre, math.sqrt(f * square))
@@ -376,6 +394,23 @@ def _visible(data: PrivateData, mu: float) -> float:
     """
     seen = data.n * share_present(data.present) ** 2
     return mu * seen / (psd_sum(1.0, data.public.adjacency) * data.n_features)
+
+
+def _hides_all(data: PrivateData, mu: float) -> bool:
+    """Return whether a wide table has too few records to be seen, even if all were alike.
+
+    They add n to one eigenvalue. In p dimensions it stands out of noise of sd s on the diagonal
+    from ``s sqrt(p / 2)`` on, and in many stages p falls to a power of their shrinkage. From public
+    numbers and the noisy n.
+
+    Parameters
+    ----------
+    mu : float
+        What that noise amounts to (`PrivateData.effective`).
+    """
+    last = SPHERES.shrinkage ** (SPHERES.many_stages - 1) * data.n_features
+    signal = _visible(data, mu) * data.n_features
+    return data.n_features >= SPHERES.wide and signal < math.sqrt(last / 2)
 
 
 def _kept(spectrum: NoisySpectrum, q: int) -> np.ndarray:

@@ -28,7 +28,7 @@ from skdppca.decomposition import OjasOracle, dp_gauss, residual_gauss
 from skdppca.decomposition.methods import METHODS
 from skdppca.decomposition.smooth_sensitivity import gap
 from skdppca.maps import projection_map
-from skdppca.mechanisms import centre, kendall, missing, noisy_covariance
+from skdppca.mechanisms import centre, kendall, missing, nested_spheres, noisy_covariance
 from skdppca.mechanisms.base import BUDGET
 from skdppca.mechanisms.centre import Centred
 from skdppca.mechanisms.clipping import Clip
@@ -440,6 +440,19 @@ def test_corrections_of_directions_alone(
     constants = CLEAR | {"worse": math.inf}
     asked = asked_last(constants, container, adjacency, epsilon, monkeypatch)
     assert asked == {"cross products"}
+
+
+@pytest.mark.parametrize("name", ["DPGauss", "ResidualGauss"])
+@pytest.mark.parametrize("container", ["dense", pytest.param("csr", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_spheres_of_a_wide_table(name: str, container: str, adjacency: str, monkeypatch):
+    constants = replace(nested_spheres.SPHERES, hidden=0.5)
+    monkeypatch.setattr(nested_spheres, "SPHERES", constants)
+    monkeypatch.setattr(nested_spheres, "_hides_all", lambda data, mu: True)
+    data, neighbours = pairs(container, adjacency)[0]
+    one = Variant(METHODS[name].estimator, {"n_components": 1})
+    run = audited(one.fitting(adjacency, False, 0.3), data, neighbours)
+    assert [query.size for query in run.queries if query.name == "Gram matrix"] == [5, 3]
 
 
 @pytest.fixture

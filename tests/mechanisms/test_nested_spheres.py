@@ -10,9 +10,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from skdppca import DPGauss, PrivatePCA
-from skdppca.exceptions import NotReleasedError
+from skdppca.exceptions import NoiseOnlyWarning, NotReleasedError
 from skdppca.mechanisms.clipping import Clip
-from skdppca.mechanisms.nested_spheres import release_nested, shows_more
+from skdppca.mechanisms.nested_spheres import release_nested, shows_more, sphere_costs
 from skdppca.mechanisms.noisy_covariance import release_gram
 from skdppca.metrics import captured_variance
 
@@ -47,6 +47,36 @@ def test_they_show_more_where_little_is_visible(wanted, adjacency):
     for mu, expected in ((2.9, True), (3.1, False)):
         data = counted(np.zeros((20, 20)), unit * mu, adjacency=adjacency)
         assert shows_more(data, wanted) == expected
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "expected"),
+    [
+        pytest.param(8, 1500, [1500, 30], id="few of many columns"),
+        pytest.param(8, 1499, [1499, 1050, 735, 515], id="fewer columns"),
+        pytest.param(100, 1500, [1500, 1050, 735, 515], id="more records"),
+    ],
+)
+def test_there_are_few_where_not_even_equal_records_would_be_seen(n, d, expected):
+    data = counted(np.zeros((n, d)), 0.2)
+    assert sphere_costs(data, 1, 0.2)[0] == expected
+
+
+@on_both_adjacencies
+def test_few_of_them_cost_the_budget_and_no_more(adjacency):
+    data = counted(np.ones((8, 1500)), 0.2, adjacency=adjacency)
+    dimensions, gram, centre = sphere_costs(data, 1, 0.2, 1.0)
+    assert len(dimensions) == 2
+    assert 0.2**2 * (1 - 1e-9) < 2 * gram**2 + centre**2 <= 0.2**2
+
+
+def test_of_few_records_of_a_wide_table_nothing_is_said_to_be_seen():
+    X = np.random.default_rng(0).normal(size=(8, 1500))
+    with pytest.warns(NoiseOnlyWarning):
+        pca = PrivatePCA(1, random_state=0).fit(X)
+    assert tuple(pca.privacy_.details["subspaces"]) == (1500, 30)
+    assert pca.privacy_.details["alignments"].tolist() == [0.0]
+    assert np.linalg.norm(pca.components_) == pytest.approx(1)
 
 
 # Costs

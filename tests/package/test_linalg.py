@@ -11,6 +11,7 @@ from skdppca.linalg import (
     LARGE,
     Eigenvectors,
     decreasing_eigh,
+    leading_span,
     qr_svd,
     symmetric_from_upper,
     top_eigh,
@@ -120,3 +121,22 @@ def test_upper_triangles_are_read_row_by_row(size):
     np.testing.assert_array_equal(values, matrix[np.triu_indices(size)])
     symmetric = symmetric_from_upper(values, size)
     np.testing.assert_array_equal(symmetric, np.triu(matrix) + np.triu(matrix, 1).T)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("shift", [0.0, 100.0])
+def test_a_leading_span_leans_to_the_top_of_noise(scale, shift):
+    noise = np.random.default_rng(1).standard_normal((300, 300))
+    matrix = scale * ((noise + noise.T) / 2 + shift * np.eye(300))
+    rows = leading_span(matrix, 10, scale * np.sqrt(2 * 300))
+    np.testing.assert_allclose(rows @ rows.T, np.eye(10), atol=1e-12)
+    values = np.diag(rows @ matrix @ rows.T) / scale - shift
+    assert values.min() > 0.4 * np.sqrt(2 * 300)
+
+
+def test_a_leading_span_holds_what_stands_out():
+    noise = np.random.default_rng(1).standard_normal((300, 300))
+    matrix = (noise + noise.T) / 2 + 3 * np.sqrt(600) * np.outer(np.eye(300)[0], np.eye(300)[0])
+    rows = leading_span(matrix, 10, np.sqrt(600))
+    first = top_eigh(matrix, 1)[1][0]
+    assert np.linalg.norm(rows @ first) > 0.99
