@@ -197,7 +197,7 @@ class DPGauss(JoinsCohorts):
         records are shortened to it. None spends part of the budget to find one.
     clip : {"auto", "spherical"}, default="auto"
         "auto" clips more when the noise dominates, up to "spherical": every row is scaled to norm
-        1, and the variances are found under an elliptical model.
+        1, and the variances follow from a model of the rows and from how their lengths spread.
 
     keep_matrix : bool or None, default=None
         Whether to release the noisy matrix as well: `partial_fit` and `skdppca.merge` go on from

@@ -226,7 +226,7 @@ class JoinsCohorts(BasePrivatePCA):
         What the features were divided by for it, with private scales; else 1.
     matrix_present_ : ndarray of shape (n_features,)
         Share of every feature's entries that are there; 1 unless entries may be missing.
-    matrix_numbers_ : ndarray of shape (13,)
+    matrix_numbers_ : ndarray of shape (14,)
         The noise of the matrix, its counts, weight and clipping norm: what `partial_fit` and
         `skdppca.merge` need to go on from it.
     """

@@ -21,15 +21,8 @@ from .base import BUDGET, Release
 from .clipping import Clip, radius_share
 from .missing import share_present
 from .noisy_covariance import NoisyGram, release_gram
-from .norm_histogram import HISTOGRAM, norm_histogram
-from .spectrum import NoisySpectrum, count_components, elliptical_variances
-
-# Why there are no variances: in the report, and where one asks for them.
-UNSEEN = (
-    "the noise hides how long the records are, which is the scale of the variances; set a larger "
-    "epsilon, or give more records"
-)
-
+from .norm_histogram import HISTOGRAM, UNSEEN, norm_histogram
+from .spectrum import NoisySpectrum, count_components, shares_behind
 
 # Scale every record to norm 1, in every subspace.
 SPHERE = Clip(1.0, spherical=True)
@@ -77,8 +70,9 @@ def release_nested(
     if found is None:
         assert instead is not None
         return instead(first)
-    typical_norm = _length(found, typical_norm, mu_length) if variances else None
-    known = typical_norm is not None
+    lengths = _lengths(found, typical_norm, mu_length) if variances else None
+    square, spread = (1.0, 0.0) if lengths is None else lengths
+    known = lengths is not None
     # 2. eigenvalues without the noise's share: what cannot be seen shares what is left
     spectrum, grouped = found.spectrum, data.public.grouped
     visible = spectrum.visible
@@ -86,14 +80,14 @@ def release_nested(
     values = floor + visible
     # 3. of the scores' directions, under an elliptical model; of groups as if all were as long
     per_row = max(n_rows - 1, 1.0)
-    shares = values / per_row if grouped else np.sort(elliptical_variances(values))[::-1]
-    inside = shares * (typical_norm or 1.0) ** 2 / share_present(data.present)
+    shares = values / per_row if grouped else shares_behind(values, spread)
+    inside = shares * square / share_present(data.present)
     # 4. other directions vary no more than those that were kept
     d, p = data.n_features, len(inside)
     rest = min(inside.sum() * (1 / found.shorter - 1) / max(d - p, 1), inside[-1])
     variance = np.append(inside, np.full(d - p, rest))
     k = count_components(n_components, spectrum, values, n_rows)
-    unit = (typical_norm or 1.0) ** 2 if grouped else 1.0
+    unit = square if grouped else 1.0
     details = {
         "clip": "nested",
         "norm_bound": math.sqrt(unit),
@@ -118,20 +112,26 @@ def release_nested(
     )
 
 
-def _length(found: NestedSpheres, expected: float | None, mu: float) -> float | None:
-    """About the median of what scores are clipped by; None if the noise hides it.
+def _lengths(found: NestedSpheres, expected: float | None, mu: float) -> tuple[float, float] | None:
+    """About the mean square of rows' scores, and the sd of their logarithms; None if hidden.
+
+    For groups it is the square of the median of what they are clipped by.
 
     A window of mere noise may lie anywhere, and would put the variances off by any factor.
     """
     scores = found.scores
     measure = clip_measure(scores.centre, 0.0, scores.public.grouped)
     seen = norm_histogram(scores, measure, mu, "length in the subspace")
-    if seen.z > HISTOGRAM.seen:
-        return seen.median
-    if expected is None:
-        return None
-    near = seen.near(expected * math.sqrt(found.shorter))
-    return near.median if near.z > HISTOGRAM.next_seen else None
+    if seen.z <= HISTOGRAM.seen:
+        if expected is None:
+            return None
+        seen = seen.near(expected * math.sqrt(found.shorter))
+        if seen.z <= HISTOGRAM.next_seen:
+            return None
+    factor = None if scores.public.grouped else seen.factor(seen.median, scores.n, spherical=True)
+    if factor is None:
+        return seen.median**2, 0.0
+    return factor.value * seen.median**2, factor.spread
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class NestedSpheres:
     spectrum : NoisySpectrum
         The eigenvalues of the sum of ``u u^T`` in the last subspace, as they are seen.
     trace : float
-        That sum's trace: the number of records, or more for groups.
+        That sum's trace: the number of records, as far as it is seen; or more for groups.
     kept : ndarray of shape (p,)
         What the subspaces before are expected to have kept of each noise-free component's square.
     shorter : float
@@ -375,11 +375,23 @@ def nested_spheres(
         basis=basis,
         eigenvectors=found,
         spectrum=spectrum,
-        trace=max(n, float(np.trace(gram.matrix))) if data.public.grouped else n,
+        trace=_trace(data, gram),
         kept=kept,
         shorter=shorter,
         dimensions=tuple(dimensions),
     )
+
+
+def _trace(data: PrivateData, gram: NoisyGram) -> float:
+    """Return the trace of the sum; of rows it is their number, which was released as well."""
+    seen, n = float(np.trace(gram.matrix)), data.n
+    if data.public.grouped:
+        return max(n, seen)
+    if data.public.n_records is not None:
+        return n
+    variance = len(gram.matrix) * gram.noise_sd**2
+    weight = 1 / (1 + variance * data.effective(data.fraction(BUDGET.question_share)) ** 2)
+    return max(1.0, n + weight * (seen - n))
 
 
 def _visible(data: PrivateData, mu: float) -> float:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from ..private_data import PrivateData
 from ..statistics import Measure, MeasureHistogram
@@ -26,6 +27,12 @@ WIDE_EDGES = 2.0 ** np.arange(-140.0, 141.0, 20.0)
 
 # The clipping norm if no norm was seen: nearly all records exceed it in usual units.
 LEAST_NORM = float(EDGES[0])
+
+# Why there are no variances: in the report, and where one asks for them.
+UNSEEN = (
+    "the noise hides how long the records are, which is the scale of the variances; set a larger "
+    "epsilon, or give more records"
+)
 
 # Cells of the windows that are compared.
 LENGTHS = (1, 2, 3, 4, 6, 8, 12)
@@ -59,6 +66,15 @@ class HistogramConstants:
     cells_above: int = 2
     # Points of a cell that a mean takes its norms at, evenly by their logarithm; round.
     points: int = 32
+    # The normal law of the norms' logarithms: the sds that are tried, and places a cell.
+    least_spread: float = 0.03
+    most_spread: float = 1.2
+    spreads: int = 30
+    places: int = 16
+    # The spread below which that law tells where in a cell norms lie; beyond it tails are heavier.
+    fine_spread: float = 0.25
+    # The mean square of norms over their median's, at least: of one-hot rows it is .9; round.
+    least_square: float = 0.5
     # Sds of its noise that what such a mean is divided by exceeds; else there is none.
     certain_divisor: float = 5.0
     # Sds of the noise that all records in one cell must be so that what it tells of the tail bounds
@@ -108,6 +124,23 @@ class NormHistogram:
         """Signal-to-noise ratio of the best window: its count, in sds of its noise."""
         return self._window[0]
 
+    @cached_property
+    def log_normal(self) -> tuple[float, float]:
+        """Mean and sd of the norms' logarithms: of the normal law that is nearest to the counts.
+
+        By least squares over the best window and a cell at both ends. It tells spreads well below
+        the width of a cell, by how the cells share the records.
+        """
+        _, first, stop = self._window
+        cells = slice(max(first - 1, 0), stop + 1)
+        counts, edges = self.counts[cells], np.log(self.edges[cells.start : stop + 2])
+        spreads = np.geomspace(HISTOGRAM.least_spread, HISTOGRAM.most_spread, HISTOGRAM.spreads)
+        places = np.linspace(edges[0], edges[-1], HISTOGRAM.places * len(counts) + 1)
+        held = np.diff(ndtr((edges - places[:, None, None]) / spreads[:, None]), axis=-1)
+        along = np.maximum(held @ counts, 0.0) / np.linalg.norm(held, axis=-1)
+        place, spread = np.unravel_index(int(np.argmax(along)), along.shape)
+        return float(places[place]), float(spreads[spread])
+
     @property
     def median(self) -> float:
         """Median of the norms in the best window."""
@@ -138,7 +171,8 @@ class NormHistogram:
 
         It counts the cells that stand out, and their neighbours, with negative counts as they are;
         what the neighbours add is shrunk by its noise. Inside a cell, logarithms of norms are taken
-        for uniform. The sd is that of the first order, without shrinking.
+        for uniform; where records were scaled, for those of `log_normal` if it is narrow. The sd is
+        that of the first order, without shrinking.
 
         Parameters
         ----------
@@ -155,10 +189,15 @@ class NormHistogram:
             None where the noise hides the clipped norms.
         """
         cells, beside, norms = self._with_neighbours(1)
-        whole = (norms**2).mean(axis=1)
-        left = np.full_like(whole, radius**2)
-        if not spherical:
-            left = (np.minimum(norms, radius) ** 2).mean(axis=1)
+        left = (np.minimum(norms, radius) ** 2).mean(axis=1)
+        whole, spread = (norms**2).mean(axis=1), 0.0
+        if spherical:
+            place, spread = self.log_normal
+            if spread < HISTOGRAM.fine_spread:
+                far = ((np.log(norms) - place) / spread) ** 2 / 2
+                weights = np.exp(far.min(axis=1, keepdims=True) - far)
+                whole = (weights * norms**2).sum(axis=1) / weights.sum(axis=1)
+            left = np.full_like(whole, radius**2)
         divisor = float(self.counts[cells] @ left)
         if divisor <= HISTOGRAM.certain_divisor * self.noise_sd * float(np.linalg.norm(left)):
             return None
@@ -167,7 +206,8 @@ class NormHistogram:
         value = 1 + self._sum(cells, beside, whole - left) / divisor
         error = self.noise_sd * float(np.linalg.norm(whole - value * left)) / divisor
         sees_tail = n > HISTOGRAM.tail_seen * self.noise_sd
-        return ClippingFactor(max(value, 1.0), error, sees_tail)
+        least = HISTOGRAM.least_square if spherical else 1.0
+        return ClippingFactor(max(value, least), error, sees_tail, spread=spread)
 
     def factor_of_products(
         self, radius: float, less: float, trace: float, n: float
@@ -340,12 +380,15 @@ class ClippingFactor:
         Whether the histogram is precise enough for long records, however few, to be seen.
     kept : float
         Where records were clipped about a prediction: the share of it that stayed in their place.
+    spread : float
+        Where records were scaled to norm 1: the sd of the logarithms of their norms; else 0.
     """
 
     value: float
     error: float
     sees_tail: bool = True
     kept: float = 0.0
+    spread: float = 0.0
 
 
 def unclipped(

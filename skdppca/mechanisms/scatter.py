@@ -52,7 +52,7 @@ NUMBERS = (
     "median",
     "mean_variance",
 )
-FACTOR = ("value", "error", "sees_tail", "kept")
+FACTOR = ("value", "error", "sees_tail", "kept", "spread")
 
 
 @dataclass(frozen=True)
@@ -365,8 +365,8 @@ class NoisyScatter:
                 "they were stored"
             )
         if not math.isnan(factor[0]):
-            value, error, sees_tail, kept = factor
-            known["factor"] = ClippingFactor(value, error, sees_tail == 1.0, kept)
+            value, error, sees_tail, kept, spread = factor
+            known["factor"] = ClippingFactor(value, error, sees_tail == 1.0, kept, spread)
         return cls(**known | held)
 
     def _beside(self, other: NoisyScatter) -> NoisyScatter:
@@ -429,4 +429,5 @@ def _mean_factor(
         error=mine.error + share * (other.error - mine.error),
         sees_tail=mine.sees_tail and other.sees_tail,
         kept=mine.kept + share * (other.kept - mine.kept),
+        spread=mine.spread + share * (other.spread - mine.spread),
     )

@@ -33,6 +33,8 @@ class VarianceConstants:
     # The share of each of these that finds its radius: usual and largest.
     radius_share: float = 0.25
     most_radius_share: float = 0.5
+    # Sds of its clipping factor by which an answer must be below what was predicted; round.
+    clearly: float = 3.0
 
 
 VARIANCE = VarianceConstants()
@@ -50,6 +52,9 @@ class Variances:
         Variances of clipped records.
     error : float
         The sd of the noise in each of them.
+    others : ndarray of shape (d - k,)
+        Variances of clipped records along all other directions, if the factor is of these as well;
+        else empty.
     clipped_rest : float
         Mean variance of all other directions; 0 if there are none.
     n_rows : float
@@ -66,6 +71,7 @@ class Variances:
 
     rotation: np.ndarray
     clipped: np.ndarray
+    others: np.ndarray
     error: float
     clipped_rest: float
     n_rows: float
@@ -122,24 +128,35 @@ def release_variances(
     answer = data.ask(total, mu_total, "total variance")
     whole, total_sd = max(float(answer.value), answer.noise_sd) / data.n, answer.noise_sd / data.n
     clipped = np.clip(values, min(math.sqrt(variance), whole), whole)
+
+    def rest(total: float, along: np.ndarray) -> float:
+        return max(total - float(along.sum()), total_sd) / (d - k) if k < d else 0.0
+
     # 4. what clipping took of both
     weight = variance / gradient.noise_sd**2 if variance else 1.0
     factor = _taken(residuals, R, core, float(clipped.sum()), data.n)
     factor = factor if weight == 1 else _mixed(core_factor, factor, weight)
     explained, errors = unclipped(clipped, factor)
+    # clipping takes only: what was predicted stands where it is larger, beyond the factor's noise
+    beyond = np.empty(0)
+    if core_factor is not None and core_factor.sees_tail and math.isfinite(core_variance):
+        predicted = np.sort(np.diag(rotation @ core @ rotation.T))[::-1]
+        predicted = np.clip(predicted, min(math.sqrt(core_variance), whole), whole)
+        beside = np.full(d - k, rest(whole, predicted))
+        whole_ones, noise = unclipped(np.append(predicted, beside), core_factor)
+        if whole_ones[:k].sum() > explained.sum() + VARIANCE.clearly * errors.sum():
+            clipped, factor, variance, beyond = predicted, core_factor, core_variance, beside
+            explained, errors = whole_ones[:k], noise[:k]
     of_total = factor if lengths is None else lengths.factor(r, data.n)
     longer, larger = (1.0 if found is None else found.value for found in (of_total, factor))
     errors = np.hypot(errors, larger * math.sqrt(variance))
-
-    def rest(total: float, along: np.ndarray) -> float:
-        return max(total - float(along.sum()), total_sd) / (d - k) if k < d else 0.0
-
     # 5. all per row
     n_rows = count_rows(data, bound, mu_rows) if grouped else data.n
     per_row = data.n / max(n_rows - 1, 1.0)
     return Variances(
         rotation=rotation,
         clipped=clipped * per_row,
+        others=beyond * per_row,
         error=math.sqrt(variance) * per_row,
         clipped_rest=rest(whole, clipped) * per_row,
         n_rows=n_rows,

@@ -127,8 +127,8 @@ def _unclipped(pca: Any, clipped: float) -> float:
     details = pca.privacy_.details
     if "clipped_variances" not in details:
         return clipped
-    left = np.asarray(details["clipped_variances"], dtype=float)[::-1]
     whole = np.asarray(details.get("spectrum", pca.explained_variance_), dtype=float)[::-1]
+    left = np.asarray(details["clipped_variances"], dtype=float)[: len(whole)][::-1]
     return float(np.interp(clipped, np.append(0.0, left), np.append(0.0, whole)))
 
 

@@ -147,9 +147,8 @@ class ScreeDisplay(FitDisplay):
     If rows were scaled to norm 1 (``privacy_.details["clip"]`` is "spherical" or, in subspaces,
     "nested"), the same holds for shares `p` of the total variance. The sign covariance of the rows
     has the eigenvalues :math:`p - 2 p^2 + 2 p \sum_j p_j^2` to second order, and floor and bars are
-    divided by the slope of that. The total variance is known only up to a factor of about
-    :math:`\sqrt 2`, common to all components, and the shares rest on an elliptical law: therefore
-    no bar is drawn. In nested subspaces, d and the shares are those of the last one.
+    divided by the slope of that. The shares rest on a model of the rows: therefore no bar is drawn.
+    In nested subspaces, d and the shares are those of the last one.
 
     References
     ----------

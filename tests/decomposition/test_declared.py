@@ -217,7 +217,7 @@ def test_columns_of_no_numbers_are_refused_by_name_without_a_look(X):
 
 def test_a_map_of_a_null_is_one_of_the_mean():
     tables = with_and_without(polars, "bool")
-    pca = DPGauss(2, missing="mean", random_state=0).fit(tables[0])
+    pca = DPGauss(2, epsilon=20.0, missing="mean", random_state=0).fit(tables[0])
     filled = tables[0].to_numpy().astype(float)
     filled[HOLE, 1] = pca.mean_[1]
     counts = [

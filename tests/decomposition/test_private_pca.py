@@ -78,8 +78,8 @@ def test_delta_0_is_a_pure_guarantee():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_a_seed_gives_what_the_method_gives(name):
-    ours = PrivatePCA(2, method=name, random_state=3).fit(X)
-    theirs = METHODS[name].estimator(2, random_state=3).fit(X)
+    ours = PrivatePCA(2, method=name, epsilon=8.0, random_state=3).fit(X)
+    theirs = METHODS[name].estimator(2, epsilon=8.0, random_state=3).fit(X)
     np.testing.assert_array_equal(ours.components_, theirs.components_)
     np.testing.assert_array_equal(ours.explained_variance_, theirs.explained_variance_)
     assert ours.privacy_.spendings == theirs.privacy_.spendings

@@ -52,7 +52,18 @@ def one_hot(rng, n):
     return np.hstack(columns)
 
 
+def questionnaires(rng, n):
+    loadings = np.random.default_rng(4).uniform(0.1, 0.9, (20, 3))
+    scores = rng.standard_normal((n, 3)) @ loadings.T + 0.8 * rng.standard_normal((n, 20))
+    return np.clip(np.round(scores), -2, 2)
+
+
+def handwritten(rng, n):
+    return load_digits().data
+
+
 LAWS = {"normal": normal, "skewed": skewed, "counts": counts, "one-hot": one_hot}
+OTHERS = {"questionnaires": questionnaires, "digits": handwritten}
 
 
 def fitted(factory, law, n, epsilon, seed, **parameters):
@@ -97,6 +108,23 @@ def test_of_all_bars_nine_in_ten_hold_the_exact_variances(factory, law):
     )
     assert len(told) > 100
     assert told.sum() >= binom.ppf(0.001, len(told), 0.9)
+
+
+@pytest.mark.parametrize("law", ["normal", "skewed", "questionnaires", "digits"])
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_of_rows_that_were_scaled_shares_are_near_the_exact_ones(law, epsilon):
+    # Medians of 9 fits of the first three variances and shares; the seeds are fixed.
+    made = OTHERS.get(law) or LAWS[law]
+    ratios = []
+    for seed in range(9):
+        X = made(np.random.default_rng(seed), 2000)
+        pca = PrivatePCA(3, tails="heavy", epsilon=epsilon, random_state=seed).fit(X)
+        exact = np.linalg.eigvalsh(np.cov(X.T))[::-1]
+        shares = pca.explained_variance_ratio_ / (exact / exact.sum())[:3]
+        ratios.append([pca.explained_variance_ / exact[:3], shares])
+    medians = np.median(ratios, axis=0)
+    assert medians.min() > 0.8
+    assert medians.max() < 1.25
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -206,3 +234,10 @@ def test_groups_are_corrected_by_their_gram_norms():
     left, corrected = np.median(ratios, axis=0)
     assert left[0] < 0.9
     assert np.all(np.abs(corrected - 1) < 0.15) and abs(corrected[0] - 1) < 1 - left[0]
+
+
+def test_without_lengths_there_are_no_variances():
+    X = np.random.default_rng(0).normal(size=(90, 6))
+    pca = DPGauss(2, random_state=3).fit(X)
+    assert not hasattr(pca, "explained_variance_")
+    assert "hides how long" in pca.privacy_.details["no_variances"]

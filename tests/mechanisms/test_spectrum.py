@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from skdppca.linalg import decreasing_eigh
-from skdppca.mechanisms.spectrum import NoisySpectrum, correlation, elliptical_variances
+from skdppca.mechanisms.spectrum import (
+    NoisySpectrum,
+    correlation,
+    elliptical_variances,
+    shares_behind,
+)
 
 
 def noisy(values, sd, seed):
@@ -79,3 +84,14 @@ def test_features_that_noise_hides_do_not_outweigh_the_others_in_correlations(se
     first = decreasing_eigh(matrix)[1][0]
     assert np.linalg.norm(first[:8]) > 0.95
     np.testing.assert_allclose(scale[:8] / scale[0], 1.0, atol=0.05)
+
+
+@pytest.mark.parametrize("lengths", ["normal", "equal"])
+def test_shares_follow_the_spread_of_the_lengths(lengths):
+    # 100000 draws, fixed seed; a power of .8 of the normal law's part is within .9
+    truth = np.array([8.0, 4, 2, 1, 1]) / 16
+    rows = np.random.default_rng(0).normal(size=(100_000, 5)) * np.sqrt(truth)
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    signs = np.mean((rows / norms) ** 2, axis=0)
+    spread, exact = (np.log(norms).std(), truth) if lengths == "normal" else (0.001, signs)
+    np.testing.assert_allclose(shares_behind(signs, spread), np.sort(exact)[::-1], rtol=0.12)

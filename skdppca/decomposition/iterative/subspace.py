@@ -315,7 +315,7 @@ def release_along(
         "variance_errors": along.errors,
         "clipped_errors": np.full(k, along.error),
         **_certain(found, along, data.n),
-        **clipping_details(along.factor, along.clipped, searches(data)),
+        **clipping_details(along.factor, np.append(along.clipped, along.others), searches(data)),
         **details,
     }
     return Release(
