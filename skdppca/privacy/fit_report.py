@@ -342,7 +342,12 @@ class PrivacyReport:
         lines += [f"  {line}" for line in (*no_scales(self), *self.remarks())]
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
-            lines.append(f"  {name:<28}{share:>7.1%} of this fit's budget  ({asked})")
+            paid = (
+                f"{share:>7.1%} of this fit's budget  ({asked})"
+                if math.isfinite(self.epsilon)
+                else asked
+            )
+            lines.append(f"  {name:<28}{paid}")
         lines += [f"  {line}" for line in self._closing()]
         return "\n".join(map(printable, lines))
 
@@ -431,8 +436,11 @@ class PrivacyReport:
         told = {name: (one["epsilon"], one["delta"]) for name, one in details["guarantees"].items()}
         epsilon, delta = map(float, told["composed" if declared else "disjoint"])
         other = f"epsilon {up(epsilon, 4)} at delta {up(delta)}"
+        first = f"merged from {len(details['parts'])} releases, by their {by}"
+        if math.isinf(self.epsilon):
+            return [first]
         return [
-            f"merged from {len(details['parts'])} releases, by their {by}",
+            first,
             "it is declared, and was not checked, that nobody has records in two of the releases; "
             f"somebody with records in all of them is protected with {other}"
             if declared
@@ -485,7 +493,10 @@ class PrivacyReport:
         return remarks
 
     def _repr_html_(self) -> str:
-        rows = [(name, str(times), f"{share:.1%}") for name, times, share in self.costs()]
+        rows = [
+            (name, str(times), f"{share:.1%}" if math.isfinite(self.epsilon) else "-")
+            for name, times, share in self.costs()
+        ]
         table = (
             html_table(("question", "times", "share of this fit's budget"), rows) if rows else ""
         )

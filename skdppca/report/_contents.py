@@ -136,13 +136,15 @@ def read_file(path: Path, most: int) -> bytes:
     Raises
     ------
     OSError
-        If there is none, or it has more bytes than `most`; `strerror` says which.
+        If there is none; `strerror` says what there is.
+    ValueError
+        If it has more bytes than `most`.
     """
     about = path.stat()
     if not stat.S_ISREG(about.st_mode):  # to read a pipe or a device may never end
         raise OSError(errno.EINVAL, "it is no file", os.fspath(path))
     if about.st_size > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most} bytes", os.fspath(path))
+        raise ValueError(f"it is larger than {most} bytes")
     return path.read_bytes()
 
 
@@ -173,7 +175,8 @@ def _array(content: bytes) -> np.ndarray:
     """
     file = io.BytesIO(content)
     array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
-    if array.dtype.kind not in "biufU" or file.read(1) or not array.nbytes:
+    is_known = array.dtype.kind == "U" or NUMBERS.fullmatch(array.dtype.name)
+    if not is_known or file.read(1) or not array.nbytes:  # longer numbers have unused bytes
         raise ValueError("it holds something else, or nothing")
     if array.dtype.kind == "U" and not (array.ndim == 1 and array.tolist()):  # fails for no text
         raise ValueError("it holds no names")
@@ -198,7 +201,7 @@ def hashes_in(folder: Path) -> dict[str, str] | None:
     """Return the hashes that a release lists, by name; None if it lists none."""
     try:
         text = read_file(folder / SUMS, MOST_LISTED).decode(errors="replace")
-    except OSError:
+    except (OSError, ValueError):
         return None
     lines = [LINE.fullmatch(line) for line in text.splitlines()]
     hashes = {line[2]: line[1] for line in lines if line is not None}

@@ -205,10 +205,10 @@ class ReleaseReport:
         return "\n".join(results(self._document, shell=False))
 
     def __repr__(self) -> str:
-        report, what = self._subject.report, "NOT PRIVATE"
-        if report.private:
-            what = f"epsilon={up(report.epsilon, 4)}, delta={report.delta:g}"
-        return printable(f"<ReleaseReport of {report.method}: {what}>")
+        report = self._subject.report
+        cost = f"epsilon={up(report.epsilon, 4)}, delta={report.delta:g}"
+        told = cost if report.private else "NOT PRIVATE"
+        return printable(f"<ReleaseReport of {report.method}: {told}>")
 
 
 def render(directory: str | PathLike[str]) -> str:
@@ -353,8 +353,8 @@ def _title(subject: Subject) -> str:
     if "components" not in subject.arrays:
         return f"{subject.report.method}: a private release"
     count = len(subject.arrays["components"])
-    several = "s" if count > 1 else ""
-    return f"{subject.report.method}: {count} component{several} of {len(subject.names)} features"
+    counted = f"{count} component{'s' * (count > 1)} of {len(subject.names)} features"
+    return f"{subject.report.method}: {counted}"
 
 
 def _accountant(release: Any, report: PrivacyReport) -> BaseAccountant | None:

@@ -186,7 +186,7 @@ def page_facts(document: Document) -> dict[str, Any]:
     ledger = document["ledger"] or {"charges": [], "n_charges": 0}
     parts, charges = parts_of(report), ledger["charges"]
     since = min((one["row"] for one in charges if one["this_release"]), default=0)
-    every = [report, *(part.report for part in parts)]
+    fits = [part.report for part in parts] or [report]
     return {
         **document,
         "HAZARDS": HAZARDS,
@@ -200,8 +200,8 @@ def page_facts(document: Document) -> dict[str, Any]:
         "any_open": bool(unanswered),
         "strongly": status != "not-as-stated" and report.epsilon <= STRONG,
         "strength": strength(report) if report.private else None,
-        "seeded": any(one.parameters.get("random_state") is not None for one in every),
-        "noiseless": math.isinf(report.epsilon),
+        "seeded": any(one.parameters.get("random_state") is not None for one in fits),
+        "noiseless": all(math.isinf(one.epsilon) for one in fits),
         "seeded_rows": [one["row"] for one in charges if one["seeded"] and not one["this_release"]],
         "core": document["fit"]["core"],
         "report": report,

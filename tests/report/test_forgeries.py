@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import sys
 import zipfile
 from dataclasses import replace
 from types import SimpleNamespace
@@ -389,15 +390,52 @@ def test_a_pipe_or_a_huge_file_in_place_of_a_key_is_refused(out):
     path.unlink()
     with path.open("wb") as file:
         file.truncate(2**28)
-    with pytest.raises(OSError, match="larger than"):
+    with pytest.raises(ValueError, match="larger than"):
         verify(out, signer=path)
 
 
 def test_a_huge_report_is_not_read(out):
     with (out / "report.json").open("r+b") as file:
         file.truncate(2**28)
-    with pytest.raises(OSError, match="larger than"):
-        verify(out)
+    found = verify(out)
+    assert failed(found) == ["files"] and "larger than" in str(found)
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{"sites": ["a", "b"]}, {"charged": 1}, {"best_params": 1, "present": True}, {"present": True}],
+    ids=str,
+)
+def test_details_that_no_page_can_print_are_a_finding(out, capsys, details):
+    """The report of a fit that no ledger has, with all hashes made again."""
+    document = document_of(out)
+    document["fit"]["core"]["details"] |= details
+    core = document["fit"]["core"] | {"receipts": []}
+    report = PrivacyReport.from_dict(
+        {"schema": document["fit"]["schema"], "core": core, "release_id": "0", "releases": []}
+    )
+    document |= {"fit": report.to_dict(), "ledger": None}
+    (out / "report.json").write_text(as_json(document))
+    hashed_again(out)
+    assert "values that cannot be checked" in str(verify(out))
+    assert main(["report", str(out)]) == 1 and "Traceback" not in capsys.readouterr().err
+
+
+def test_a_number_of_a_type_with_unused_bytes_is_refused(out):
+    arrays = dict(np.load(out / "components.npz"))
+    arrays["n_samples"] = np.longdouble(arrays["n_samples"])
+    np.savez(out / "components.npz", **arrays)
+    hashed_again(out)
+    assert not verify(out).agrees
+
+
+@pytest.mark.parametrize("path", [["fit", "core", "event"]])
+def test_an_event_that_cannot_be_priced_here_is_a_finding(out, monkeypatch, path):
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    events = [{"type": "gaussian", "mu": 0.1}, {"type": "pure", "epsilon": 0.123}]
+    change(out, path, {"type": "composed", "events": events})
+    assert not verify(out).agrees
 
 
 def test_what_no_release_holds_is_refused():
