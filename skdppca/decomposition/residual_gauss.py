@@ -196,7 +196,7 @@ class ResidualGaussMechanism:
         return self._matrix(gauss, data, clip, gram)
 
     def _predicted_loss(self, data: PrivateData, k: int) -> float:
-        """Return the share of the variance that one matrix loses for all that is left, predicted.
+        """Return what noise takes of the variance in one matrix for all that is left, predicted.
 
         Noise of sd ``s / sqrt(2)`` turns each of the k top eigenvectors into each of the others; at
         a gap g, or more, that takes ``s^2 / (2 g)`` of the trace T, or less. Every record is taken
@@ -479,8 +479,8 @@ class ResidualGauss(SubspacePCA):
     clear yet, or where that radius is no shorter than what the matrix is clipped to; the iteration
     of `KDPPCA` where groups agree and one matrix is not enough to see what in; and nested spheres,
     as in `DPGauss`, where records are few or the budget is small, unless the first of them shows
-    the eigenvectors clearly. Of rows that are many, one matrix gets all that is left if it is
-    predicted to lose less than 1e-5 of the variance: it needs fewer passes over the rows, and
+    the eigenvectors clearly. Of rows that are many, one matrix gets all that is left if its noise
+    is predicted to take less than 1e-5 of the variance: it needs fewer passes over the rows, and
     ``privacy_.details["predicted_loss"]`` is that share then. The prediction follows from the noisy
     number of records, and assumes a gap of 1 % of the variance after the last component.
 

@@ -401,7 +401,7 @@ class PrivacyReport:
             )
         if technical and "predicted_loss" in details:
             remarks.append(
-                "all that was left went into one matrix, which is predicted to lose "
+                "all that was left went into one matrix, whose noise is predicted to take "
                 f"{up(float(details['predicted_loss']), 2)} of the variance"
             )
         if "present" in details:
