@@ -342,11 +342,7 @@ class PrivacyReport:
         lines += [f"  {line}" for line in (*no_scales(self), *self.remarks())]
         for name, times, share in self.costs():
             asked = f"{times} questions" if times > 1 else "1 question"
-            paid = (
-                f"{share:>7.1%} of this fit's budget  ({asked})"
-                if math.isfinite(self.epsilon)
-                else asked
-            )
+            paid = f"{share:>7.1%} of this fit's budget  ({asked})" if share else asked
             lines.append(f"  {name:<28}{paid}")
         lines += [f"  {line}" for line in self._closing()]
         return "\n".join(map(printable, lines))
@@ -494,7 +490,7 @@ class PrivacyReport:
 
     def _repr_html_(self) -> str:
         rows = [
-            (name, str(times), f"{share:.1%}" if math.isfinite(self.epsilon) else "-")
+            (name, str(times), f"{share:.1%}" if share else "-")
             for name, times, share in self.costs()
         ]
         table = (

@@ -216,7 +216,7 @@ def results(
         lines = [*guarantee, *[""] * bool(table), *table, *notes, *left]
     else:
         lines = [*table, *guarantee, *left, *[""] * bool(notes), *notes]
-    return [*lines, "", str(report)] if details else lines
+    return [*lines, "", str(report).replace("of accountant", f"of {account}")] if details else lines
 
 
 def advice(document: Mapping[str, Any]) -> list[str]:
