@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -47,13 +48,26 @@ PATTERNS = {
         "write a number by a public rule, such as half of the limit (an empty cell would not do: "
         "it is not missing at random)",
     ),
+    "thousands separators": (
+        r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?",
+        "write 1,234 as 1234; only if it is 1.234, pass --decimal ','",
+    ),
     "decimals after a comma": (r"[+-]?\d+,\d+", WITH_COMMAS),
+    "another notation": (
+        r"\([\d.,]+\)|[\d.,]+-|[−–]\s*[\d.,]+|[+-]?[\d.,]+d[+-]?\d+|0x[0-9a-f]+",
+        "write numbers as in -2.5 and 1.5e3",
+    ),
+    "amounts of money": (
+        r"[+-]?\p{Sc}\s*[+-]?[\d.,]+|[+-]?[\d.,]+\s*\p{Sc}",
+        "write the currency into the column's name",
+    ),
     "numbers with a unit": (
         r"[+-]?\d+([.,]\d+)?\s*\pL\S*|[+-]?\d+([.,]\d+)?\s*%",
         "write the unit into the column's name",
     ),
 }
 NUMBER, TRUTH = "numbers", "truths"
+THOUSANDS, COMMAS = "thousands separators", "decimals after a comma"
 MISSING, INFINITE = "missing values", "infinite values"
 TEXT, AS_TEXT = "text", "numbers stored as text"
 REMEDIES = {kind: remedy for kind, (_, remedy) in PATTERNS.items()} | {
@@ -108,6 +122,8 @@ def kinds_of(
 def faults_of(kinds: set[str], is_stored_as_text: bool = False) -> set[str]:
     """Return the kinds of a column's cells that are no finite numbers, or not of one kind."""
     faults = kinds - {NUMBER, TRUTH}
+    if COMMAS in faults:  # what is three digits behind a comma may be decimals in other cells
+        faults -= {THOUSANDS}
     if TRUTH in kinds and kinds - {TRUTH, MISSING}:
         faults.add(TEXT)
     if is_stored_as_text and not faults - {MISSING}:
@@ -155,7 +171,7 @@ def _kinds(cells: pa.Array, decimal: str | None) -> set[str]:
     cells = pc.utf8_trim(cells, " \t")
     patterns = {kind: pattern for kind, (pattern, _) in PATTERNS.items()}
     if decimal is None:
-        del patterns["decimals after a comma"]
+        del patterns[COMMAS], patterns[THOUSANDS]
     numeral = NUMERAL if decimal is None else NUMERAL.replace(r"\.", re.escape(decimal))
     for kind, pattern in ({NUMBER: numeral} | patterns).items():
         matches = pc.match_substring_regex(cells, f"(?i)^({pattern})$")
@@ -176,6 +192,16 @@ CELL_BYTES = 2**8
 
 # What stands between cells, and how it is written on a command line.
 DELIMITERS = {",": "','", ";": "';'", "|": "'|'", "\t": "tab"}
+
+# How files begin that are no text, or text in two bytes a letter, and what to do.
+PACKED = dict.fromkeys(
+    (b"\xff\xfe", b"\xfe\xff", b"\0"),
+    "is in UTF-16; convert it: iconv -f utf-16 -t utf-8, or save it as CSV UTF-8",
+) | {
+    b"\x1f\x8b": "is packed; unpack it, for example with gunzip, and name it .csv then",
+    b"PK\x03\x04": "is a workbook or an archive; save its table as CSV UTF-8, or unpack it",
+    b"\xd0\xcf\x11\xe0": "is a workbook of Excel; save its table as CSV UTF-8",
+}
 
 WHAT = "a table with as many cells in every line, none of them longer than a million bytes"
 
@@ -293,10 +319,16 @@ class CsvFiles:
         """
         mark = DELIMITERS[self.form.delimiter]
         for file in self.files:
+            with suppress(OSError), file.open("rb") as content:
+                begins = content.read(4)
+            for start, wrong in PACKED.items():
+                if begins.startswith(start) or begins[1:2] == start:
+                    return f"{file.name} {wrong}"
             try:
                 with file.open(newline="", encoding="utf-8-sig") as text:
                     lines = csv.reader(text, delimiter=self.form.delimiter)
-                    lengths = {len(cells) for cells in lines if cells}
+                    first = [len(cells) for cells in islice(filter(None, lines), 1)]
+                    lengths = {*first, *(len(cells) for cells in lines if cells)}
             except UnicodeError:
                 return (
                     f"{file.name} is not in UTF-8; convert it, from utf-16 or from latin1: iconv "
@@ -305,6 +337,11 @@ class CsvFiles:
                 )
             except (csv.Error, OSError):
                 return unlike(file, WHAT)
+            if len(first) == 1 and lengths == {*first, first[0] + 1}:
+                return (
+                    f"{file.name} has one name less in its first line than cells in the others, as "
+                    "R writes row names; write it without: write.csv(x, row.names = FALSE)"
+                )
             if len(lengths) > 1:
                 return (
                     f"{file.name} has a line with more or fewer cells than its first line; "
@@ -346,7 +383,14 @@ def _check_quotes(file: Path, form: CsvFormat) -> None:
 
 def _check_delimiter(path: Path, first: list[str], form: CsvFormat) -> None:
     """Refuse a line of one cell that has another delimiter in it."""
+    if first[0].lower().startswith("sep="):
+        raise Unusable(f"{path.name} begins with sep=, a line for Excel; delete that line")
     others = [mark for mark in DELIMITERS if mark != form.delimiter and mark in first[0]]
+    if len(first) == 1 and not others and len(first[0].split()) > 2:
+        raise Unusable(
+            f"{path.name} begins with a comment, or has blanks between cells; delete comments, and "
+            "write a comma between cells"
+        )
     if len(first) > 1 or not others:
         return
     here, wanted = (DELIMITERS[mark] for mark in (others[0], form.delimiter))

@@ -147,9 +147,10 @@ def looked_at(
         name = path.name if len(files) == 1 else "the table"
         return TableRows(name, found.dataset(schema), want.groups), faults
     if kind not in ARRAYS:
+        remedy = ELSEWHERE.get(kind, "")
         raise Unusable(
-            f"{path} is of no known kind; give .csv (with any --delimiter), .parquet, .feather, "
-            ".arrow, .npy or .npz files"
+            f"{path} is of no known kind{remedy}; give .csv (with any --delimiter), .parquet, "
+            ".feather, .arrow, .npy or .npz files"
         )
     if len(files) > 1:
         raise Unusable(f"{kind} files are read one at a time; give one, or .parquet files")
@@ -224,6 +225,16 @@ def _archived(path: Path) -> Any:
         f"{path.name} holds {listed(names) or 'nothing'}; save the one array to fit on alone"
     )
 
+
+# Kinds of files that other programs write, and how to get a table from them.
+ELSEWHERE = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), " (a workbook: save its table as CSV UTF-8)"),
+    **dict.fromkeys((".gz", ".zip", ".bz2", ".xz"), " (packed: unpack it)"),
+    ".sav": " (of SPSS: pandas.read_spss(path).to_parquet('table.parquet'))",
+    ".dta": " (of Stata: pandas.read_stata(path).to_parquet('table.parquet'))",
+    ".sas7bdat": " (of SAS: pandas.read_sas(path).to_parquet('table.parquet'))",
+    ".tsv": " (give it the ending .csv, and pass --delimiter tab)",
+}
 
 # Files of one array: what reads them, and what they are.
 ARRAYS: dict[str, tuple[Callable[[Path], Any], str]] = {

@@ -1,5 +1,7 @@
 """``skdppca fit --check`` lists all that is wrong with a table, and tells nothing else of it."""
 
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -184,3 +186,53 @@ def test_of_many_columns_the_first_are_named_and_all_with_details(check):
     wide["rs29"] = 1.0
     assert "'rs7', 21 more columns (--details names them);" in check(wide).out
     assert "'rs27', 'rs28';" in check(wide, "--details").out
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["1,234", "12,345.5", "999"], "thousands separators"),
+        (["1,234", "1,2"], "decimals after a comma"),
+        (["-1,5", "0,234"], "decimals after a comma"),
+        (["−2.5", "1"], "another notation"),
+        (["(2.5)", "2.5-"], "another notation"),
+        (["1.5D+03", "0x1A"], "another notation"),
+        (["$2.50", "3 €"], "amounts of money"),
+        (["12 %", "5 mg"], "numbers with a unit"),
+    ],
+)
+def test_numbers_as_people_write_them_are_named_with_a_remedy(check, cells, kind):
+    out = check(pd.DataFrame({"cost": cells, "age": range(len(cells))})).out
+    (line,) = [line for line in out.splitlines() if line.startswith("- ")]
+    assert f"not numeric, {kind}: 'cost'; " in line
+    assert not any(cell in line.partition("; ")[0] for cell in cells if len(cell) > 1)
+
+
+def test_numbers_with_thousands_separators_are_not_taken_for_decimals(check):
+    out = check(pd.DataFrame({"cost": ["46,040", "1,234"], "age": [1, 2]})).out
+    assert "write 1,234 as 1234; only if it is 1.234, pass --decimal ','" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (gzip.compress(b"a,b\n1,2\n"), "is packed"),
+        (b"PK\x03\x04\xff\xfe", "is a workbook or an archive"),
+        ("a,b\n1,2\n".encode("utf-16"), "is in UTF-16"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "is in UTF-16"),
+        (b"sep=,\na,b\n1,2\n", "begins with sep="),
+        (b"a,b\n1,2,3\n4,5,6\n", "one name less in its first line"),
+        (b"a b c\n1 2 3\n", "has blanks between cells"),
+        (b"# made in 2024 by us\na,b\n1,2\n", "begins with a comment"),
+    ],
+)
+def test_a_file_that_is_no_plain_csv_is_named_for_what_it_is(run, tmp_path, content, says):
+    (tmp_path / "t.csv").write_bytes(content)
+    result = run("fit", tmp_path / "t.csv", "--check")
+    assert result.status == 1 and says in result.out
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "sav", "gz", "tsv"])
+def test_files_of_other_programs_are_named_with_a_way_out(run, tmp_path, kind):
+    (tmp_path / f"t.{kind}").write_bytes(b"PK")
+    assert f"t.{kind} is of no known kind (" in run("fit", tmp_path / f"t.{kind}", "--check").out
