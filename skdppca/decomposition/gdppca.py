@@ -12,7 +12,7 @@ import numpy as np
 
 from .._sklearn import Interval, RealNotInt, StrOptions
 from ..linalg import Eigenvectors
-from ..mechanisms.base import BUDGET, Release, with_unseen
+from ..mechanisms.base import BUDGET, Release, ample, with_unseen
 from ..mechanisms.centre import location_error, robust_location, rough_centre
 from ..mechanisms.clipping import Clip, with_typical_norm
 from ..mechanisms.kendall import forms_all_pairs, kendall_matrix
@@ -165,6 +165,8 @@ class KendallConstants:
     # against them (`location_error`), or pairs are taken.
     centre_share: float = 0.20
     most_error: float = 0.2
+    # The most halvings of the last cell of a search for a median, whatever the budget is.
+    most_further: int = 10
 
 
 KENDALL = KendallConstants()
@@ -321,15 +323,30 @@ def _median_difference(
     if data.exact:
         lengths = data.unprotected_records("a median").measured(differences)
         return float(np.median(lengths)) if len(lengths) else 0.0
-    # binary search for the first number that no more than half of the lengths exceed
+    # binary search over a grid, and within its last cell as far as the budget sees; then as if
+    # lengths were uniform on a logarithmic scale between the last two numbers
     grid = FINE_GRID * data.magnitude
-    step = mu / math.sqrt(math.ceil(math.log2(len(grid))))
-    low, high = -1, len(grid) - 1
+    further = min(round(math.log2(ample(mu))), KENDALL.most_further)
+    step = mu / math.sqrt(math.ceil(math.log2(len(grid))) + further)
+    low, high, beyond = -1, len(grid) - 1, dict[float, float]()
+
+    def exceed(length: float) -> bool:
+        """Return whether more than half of the lengths do; as far as noise shows it."""
+        answer = data.ask(CountBeyond(differences, length), step, name)
+        beyond[length] = float(answer.value) - data.n / 2
+        return beyond[length] > 0
+
     while high - low > 1:
         middle = (low + high) // 2
-        beyond = data.ask(CountBeyond(differences, float(grid[middle])), step, name)
-        low, high = (low, middle) if beyond.value <= data.n / 2 else (middle, high)
-    return float(grid[high])
+        low, high = (middle, high) if exceed(float(grid[middle])) else (low, middle)
+    least, most = float(grid[max(low, 0)]), float(grid[high])
+    for _ in range(further):
+        between = math.sqrt(least * most)
+        least, most = (between, most) if exceed(between) else (least, between)
+    if beyond.get(least, 0.0) <= 0 or most not in beyond:  # at an end of the grid
+        return most
+    share = beyond[least] / (beyond[least] - beyond[most])
+    return float(least * (most / least) ** share)
 
 
 @estimator

@@ -218,14 +218,24 @@ def test_a_row_that_overflows_is_no_record(monkeypatch, way, far):
 
 
 @pytest.mark.parametrize("direction", [None, np.array([1.0, 0.0])])
-def test_the_median_difference_is_found_within_its_grid(direction):
+def test_the_median_difference_is_found_between_the_numbers_of_its_grid(direction):
     X = np.random.default_rng(4).normal(size=(20_000, 2)) * [3.0, 1.0]
     exact, private = (private_data(X, mu, n=2e4).mean_rows().shuffled() for mu in (math.inf, 1.0))
     median = _median_difference(exact, math.inf, "median", direction)
     found = _median_difference(private, 1.0, "median", direction)
     if direction is not None:
         assert median == pytest.approx(3 * 0.6745, rel=0.03)
-    assert found == pytest.approx(median, rel=0.06)
-    assert found in FINE_GRID
+    # two random orders of the records: the sd of their medians is .012
+    assert found == pytest.approx(median, rel=0.04)
+    assert found not in FINE_GRID
     assert math.fsum(q.mu**2 for q in private.budget.queries) <= 1 + 1e-12
     assert {q.sensitivity for q in private.budget.queries} == {2.0}
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 1e6])
+def test_variances_of_normal_rows_are_not_those_of_the_end_of_a_cell(epsilon):
+    # they were 4 to 9 % too large; the mean of 20 orders of the records has an sd of 1 %
+    X = np.random.default_rng(5).normal(size=(2000, 4)) * [4.0, 3.0, 2.0, 1.0]
+    fits = [GDPPCA(2, epsilon=epsilon, random_state=seed).fit(X) for seed in range(20)]
+    ratios = np.mean([fit.explained_variance_ for fit in fits], axis=0) / X.var(axis=0)[:2]
+    np.testing.assert_allclose(ratios, 1, atol=0.04)
