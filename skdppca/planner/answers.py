@@ -172,11 +172,11 @@ def _simulated(
 def _memory() -> Memory:
     """Return where simulations are kept: in the user's cache folder, or as `VARIABLE` says."""
     home = os.environ.get(VARIABLE)
-    if home is None:
-        home = str(user_cache_path("skdppca", appauthor=False) / "plans")
-    with suppress(OSError):
+    with suppress(OSError, RuntimeError):  # nobody may write there, or there is no home
+        if home is None:
+            home = str(user_cache_path("skdppca", appauthor=False) / "plans")
         return Memory(str(Path(home, _sources())) if home else None, verbose=0)
-    return Memory(None, verbose=0)  # nobody may write there
+    return Memory(None, verbose=0)
 
 
 @cache

@@ -92,3 +92,12 @@ def test_what_was_refused_is_not_kept(home):
     with pytest.raises(ValueError, match="too little"):
         plan(1000, 5, 2, epsilon=1e-12, methods=["KDPOjas"])
     assert not list(home.rglob("*.pkl"))
+
+
+def test_without_a_home_nothing_is_kept(monkeypatch):
+    def homeless(*_, **__):
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr(answers, "user_cache_path", homeless)
+    monkeypatch.delenv(answers.VARIABLE, raising=False)
+    assert answers._memory().store_backend is None
