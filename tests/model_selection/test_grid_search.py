@@ -25,7 +25,7 @@ FACTORIES = [KDPPCA, KDPOjas, ResidualGauss]
 
 
 def search_with(accountant, factory, piped=False, **parameters):
-    estimator, grid = factory(2, epsilon=5.0, accountant=accountant), GRID
+    estimator, grid = factory(2, epsilon=8.0, accountant=accountant), GRID
     if piped:
         step = factory.__name__.lower()
         estimator = make_pipeline(Normalizer(), estimator)
