@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 
 from ..decomposition import BasePrivatePCA
+from ..decomposition.fit_warnings import learns
 from ..decomposition.validation import check_reach, check_vector
 from ..neighbors import PrivateNearestCentroid
 from ..privacy import GaussianEvent, PrivacyEvent
@@ -271,8 +271,9 @@ def _check_other_step(name: str, step: Any) -> None:
             "skdppca.neighbors.PrivateNearestCentroid(classes=...), which is private itself"
         )
     parts = step.get_params(deep=True).values() if hasattr(step, "get_params") else []
-    if any(isinstance(part, BasePrivatePCA) for part in parts) or get_tags(step).requires_fit:
+    if any(isinstance(part, BasePrivatePCA) for part in parts) or learns(step):
         raise ValueError(
             f"{what} is fitted on the data at a cost that is not known; keep to steps that treat "
-            "each row by itself, such as Normalizer"
+            "each row by itself, such as Normalizer, an encoder with given categories, or a "
+            "FrozenEstimator of what learned from public rows"
         )

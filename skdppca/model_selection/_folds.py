@@ -145,7 +145,7 @@ def transform_rows(
         with warnings.catch_warnings(), np.errstate(all="ignore"):  # a warning would tell of X
             warnings.simplefilter("ignore")
             try:
-                together = own.fit(together).transform(together)
+                together = own.fit(together, None).transform(together)
                 alone = [own.transform(row) for row in alone]
                 by_itself = _is_stacked(together, alone)
             except Exception as error:

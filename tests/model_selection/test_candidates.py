@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from sklearn.cluster import KMeans
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import BaggingRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import Normalizer, OneHotEncoder, StandardScaler
 
 from skdppca import DPGauss, DPPowerMethod, PrivacyAccountant
 from skdppca.model_selection import PrivateSearchCV
@@ -64,6 +65,11 @@ NOT_ACCOUNTED = [
     (make_pipeline(make_pipeline(DPGauss(2)), DPGauss(2)), "step 'pipeline'"),
     (make_pipeline(StandardScaler(), DPGauss(2)), "step 'standardscaler', a StandardScaler"),
     (make_pipeline(DPGauss(2), KMeans()), "step 'kmeans', a KMeans, is fitted on the data"),
+    (
+        make_pipeline(ColumnTransformer([("a", StandardScaler(), [0])]), DPGauss(2)),
+        "a ColumnTransformer, is fitted on the data",
+    ),
+    (make_pipeline(OneHotEncoder(), DPGauss(2)), "a OneHotEncoder, is fitted on the data"),
     (make_pipeline(make_pipeline(StandardScaler()), DPGauss(2)), "step 'pipeline'"),
     (DPPowerMethod(2, protect="interaction"), "one interaction, .* whole records"),
     (DPGauss(2, accountant=ACCOUNTANT), r"pass PrivateSearchCV\(accountant=...\)"),

@@ -12,8 +12,10 @@ import pytest
 from scipy import sparse
 from scipy.stats import binom
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, Normalizer
+from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 from sklearn.utils.estimator_checks import (
     check_estimator,
     check_set_output_transform_pandas,
@@ -311,3 +313,25 @@ def test_scikit_learns_checks_pass():
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
 def test_more_of_scikit_learns_checks_pass(check):
     check("PrivateSearchCV", search_over(DPGauss(2), mean_candidates=2))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ColumnTransformer(
+            [("sex", OneHotEncoder(categories=[[0, 1]], handle_unknown="ignore"), [0])],
+            remainder="passthrough",
+            sparse_threshold=0,
+        ),
+        FrozenEstimator(StandardScaler().fit(np.arange(12.0).reshape(3, 4))),
+    ],
+    ids=["given categories", "fitted on public rows"],
+)
+def test_a_step_that_learns_nothing_of_the_rows_stands_before_the_private_one(step):
+    rows = np.random.default_rng(0).normal(size=(300, 4))
+    rows[:, 0] = rows[:, 0] > 0
+    search = PrivateSearchCV(
+        make_pipeline(step, DPGauss()), {"dpgauss__n_components": [1, 2]}, random_state=0
+    ).fit(rows)
+    expected = search.best_estimator_[-1].transform(clone(step).fit(rows, None).transform(rows))
+    np.testing.assert_allclose(search.transform(rows), expected)
