@@ -225,6 +225,16 @@ def test_numbers_with_thousands_separators_are_not_taken_for_decimals(check):
         (b"a b c\n1 2 3\n", "has blanks between cells"),
         (b"# made in 2024 by us\na,b\n1,2\n", "begins with a comment"),
     ],
+    ids=[
+        "gzip",
+        "zip",
+        "utf-16",
+        "utf-16 without a mark",
+        "sep",
+        "short head",
+        "blanks",
+        "comment",
+    ],
 )
 def test_a_file_that_is_no_plain_csv_is_named_for_what_it_is(run, tmp_path, content, says):
     (tmp_path / "t.csv").write_bytes(content)
