@@ -265,8 +265,8 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
             Ignored.
         groups : array-like of shape (n_rows,) or str, optional
             The label of the record that each row belongs to; required exactly when `unit` is not
-            "row". A str names a column of a dataset or of a dask DataFrame, whose rows must be
-            sorted by it.
+            "row". A str names a column of a dataset or of a dask DataFrame, or its index; the rows
+            must be sorted by it.
 
         Returns
         -------

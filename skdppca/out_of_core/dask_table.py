@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     from ..decomposition.fitted import FittedPCA
 
 LENGTHS = (
-    "groups must have the partitions of X, with one label for every row. Give a column of X by "
-    "name, or of an array dask.array.from_array(labels, chunks=X.chunks[0], name=False)"
+    "groups must have the partitions of X, with one label for every row. dask may read a column "
+    "alone in other partitions: leave the labels in the data frame, as a column or as its index, "
+    "and give the name, for example fit(X, groups='patient'). For an array give "
+    "dask.array.from_array(labels, chunks=X.chunks[0], name=False)"
 )
+DIFFER = "partitions of X differ in their columns; X.compute() shows how"
 
 
 # Attributes of a fitted estimator that stay here when it goes to the workers.
@@ -101,22 +104,20 @@ def _table(X: Any, estimator: BasePrivatePCA, groups: Any) -> Table:
     X : dask array or dask DataFrame
     estimator : estimator
     groups : dask array, dask Series, str or None
-        A str is the name of a column of X, which is no feature then.
+        A str is the name of a column of X, which is no feature then, or of its index.
     """
     check_unit(groups, estimator.unit)
-    if is_frame(X) and isinstance(groups, str):
-        if groups not in X.columns:
-            raise ValueError(f"groups={groups!r} is no column of X; give one, or the labels")
-        X, groups = X.drop(columns=[groups]), X[groups]
     index = index_names(X._meta) if is_frame(X) else ()
-    X = as_dask_rows(X)
-    row = check_rows(estimator, made_up_row(X))
+    label = groups if is_frame(X) and isinstance(groups, str) else None
+    features = as_dask_rows(X if label is None else _features(X, label, index))
+    row = check_rows(estimator, made_up_row(features))
     missing, may_be_empty = estimator.missing, estimator._may_be_empty
 
     def read(scale: np.ndarray | None, n_jobs: int | None) -> ClusterRecords:
-        parts = np.ravel(X.to_delayed()).tolist()
-        labels = None if groups is None else _labels(X, groups, len(parts))
-        reader = _Reader(missing, row[:0], tuple(X.columns) if is_frame(X) else None)
+        # a column alone has a graph of its own, which dask may cut into other partitions
+        parts = np.ravel((features if label is None else X).to_delayed()).tolist()
+        labels = parts if label is not None else _labels(features, groups, len(parts))
+        reader = _Reader(missing, row[:0], tuple(X.columns) if is_frame(X) else None, label)
         may_miss = missing == "mean"
         records = ClusterRecords.of(parts, labels, reader, row[:0], scale, may_miss)
         check_row_count(records.n_rows, may_be_empty)
@@ -214,8 +215,21 @@ def _as_frame(of_rows: Callable[[Any], np.ndarray], rows: Any) -> Any:
     return pd.DataFrame(out[:, None] if out.ndim == 1 else out)
 
 
-def _labels(X: Any, groups: Any, n_parts: int) -> list[Any]:
+def _features(X: Any, label: str, index: tuple[str, ...]) -> Any:
+    """The columns of a data frame without that of the labels, which may be its index."""
+    if label in X.columns:
+        return X.drop(columns=[label])
+    if label in index:
+        return X
+    raise ValueError(
+        f"groups={label!r} is no column of X, nor the name of its index; give one, or the labels"
+    )
+
+
+def _labels(X: Any, groups: Any, n_parts: int) -> list[Any] | None:
     """The labels, in the partitions of X; nothing is computed."""
+    if groups is None:
+        return None
     is_dask = isinstance(collection_of(groups), DaskCollection)
     if not is_dask or getattr(groups, "ndim", 0) != 1:
         raise ValueError(LENGTHS)
@@ -237,19 +251,32 @@ class _Rows(BaseEstimator):
 
 @dataclass(frozen=True)
 class _Reader:
-    """Rows and labels of a partition, checked as those of an array are."""
+    """Rows and labels of a partition, checked as those of an array are.
+
+    Parameters
+    ----------
+    missing : str
+    nothing : ndarray or CSR array of shape (0, n_features)
+    names : tuple or None
+        All columns of a data frame.
+    label : str or None
+        Column or index of a data frame that has the labels; both are read from the same partition.
+    """
 
     missing: str
     nothing: np.ndarray | sparse.csr_array
     names: tuple[Any, ...] | None
+    label: str | None
 
     def __call__(
         self, part: Any, labels: Any, known: bool
     ) -> tuple[np.ndarray | sparse.csr_array, np.ndarray | None]:
-        if part.ndim != 2 or part.shape[1] != self.nothing.shape[1]:
-            raise ValueError("partitions of X differ in their columns; X.compute() shows how")
-        if self.names is not None and tuple(part.columns) != self.names:
-            raise ValueError("partitions of X differ in their columns; X.compute() shows how")
+        if part.ndim != 2 or (self.names is not None and tuple(part.columns) != self.names):
+            raise ValueError(DIFFER)
+        if self.label is not None:
+            part, labels = _split(part, self.label)
+        if part.shape[1] != self.nothing.shape[1]:
+            raise ValueError(DIFFER)
         if part.shape[0]:
             rows = check_rows(_Rows(self.missing), part, is_finite=known)
         else:
@@ -268,3 +295,12 @@ class _Reader:
         if not known:
             number_groups(found, rows.shape[0])  # refuses labels that are missing
         return rows, found
+
+
+def _split(part: Any, label: str) -> tuple[Any, Any]:
+    """The features and the labels of a partition of a data frame."""
+    if label in part.columns:
+        return part.drop(columns=[label]), part[label]
+    if label not in part.index.names:  # dask does not check what it declares of an index
+        raise ValueError(f"a partition of X has no index {label!r}, which X declares; name it so")
+    return part, part.index.get_level_values(label)

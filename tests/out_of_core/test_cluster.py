@@ -169,6 +169,66 @@ def test_the_groups_of_a_data_frame_are_a_column_or_a_series(how, text):
     assert fitted.feature_names_in_.tolist() == NAMES
 
 
+@pytest.mark.parametrize("name", ["DPGauss", "KDPPCA"])
+def test_a_column_by_name_and_its_series_give_the_same_bits(name):
+    frame = as_frame(X, patient=GROUPS)
+    one = seeded(name, unit="patient").fit(frame, groups="patient")
+    other = seeded(name, unit="patient").fit(frame[NAMES], groups=frame["patient"])
+    np.testing.assert_array_equal(one.components_, other.components_)
+    np.testing.assert_array_equal(one.mean_, other.mean_)
+
+
+@pytest.fixture
+def unevenly_cut(tmp_path):
+    """Parquet files of which dask reads several at once for one narrow column, but not for all."""
+    frame = pd.DataFrame(X, columns=NAMES).assign(patient=GROUPS.astype(np.int16))
+    for k, part in enumerate(np.split(np.arange(N), [7, 400, 401, 650, 800])):
+        frame.iloc[part].to_parquet(tmp_path / f"part.{k}.parquet")
+    return dd.read_parquet(tmp_path)
+
+
+def test_files_that_dask_cuts_otherwise_for_a_column_alone_are_grouped_by_it(unevenly_cut):
+    assert len(unevenly_cut["patient"].to_delayed()) < len(unevenly_cut.to_delayed())
+    fitted = seeded(unit="patient").fit(unevenly_cut, groups="patient")
+    assert_same_release(fitted, seeded(unit="patient").fit(X, groups=GROUPS))
+
+
+def test_a_series_in_other_partitions_is_refused_and_the_error_says_to_name_the_column(
+    unevenly_cut,
+):
+    pca = DPGauss(2, accountant=PrivacyAccountant(10.0, 1e-3), unit="patient")
+    remedy = r"fit\(X, groups='patient'\)"
+    refused(pca, unevenly_cut[NAMES], remedy, unevenly_cut["patient"], kinds=ValueError)
+
+
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+@pytest.mark.parametrize("stored", [False, True], ids=["memory", "files"])
+def test_the_groups_of_a_data_frame_may_be_its_index(stored, text, tmp_path):
+    labels = np.array([f"patient {i:03}" for i in GROUPS]) if text else GROUPS
+    index = pd.Index(labels, name="patient")
+    frame = dd.from_pandas(pd.DataFrame(X, index, columns=NAMES), npartitions=3)
+    if stored:
+        frame.to_parquet(tmp_path)
+        frame = dd.read_parquet(tmp_path, index="patient")
+    fitted = seeded(unit="patient").fit(frame, groups="patient")
+    assert_same_release(fitted, seeded(unit="patient").fit(X, groups=labels))
+
+
+def test_a_column_is_the_groups_where_the_index_has_the_same_name():
+    frame = pd.DataFrame(X, pd.Index(np.arange(N), name="patient"), columns=NAMES)
+    rows = dd.from_pandas(frame.assign(patient=GROUPS), npartitions=3)
+    fitted = seeded(unit="patient").fit(rows, groups="patient")
+    assert_same_release(fitted, seeded(unit="patient").fit(X, groups=GROUPS))
+
+
+def test_a_column_of_labels_is_no_feature_that_transform_knows():
+    frame = as_frame(X, patient=GROUPS)
+    fitted = seeded(unit="patient").fit(frame, groups="patient")
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.transform(frame)
+    assert fitted.transform(frame[NAMES]).compute().shape == (N, 2)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
 def test_a_data_frame_is_read_as_that_of_pandas(dtype):
     frame = pd.DataFrame(X.astype(dtype), columns=NAMES)
@@ -329,6 +389,13 @@ def failing(block):
     raise ValueError(f"the planted {block[0, 0]}")
 
 
+def indexed(labels, name="patient"):
+    """The rows as a data frame that declares an index, but has the one given."""
+    frame = pd.DataFrame(X, pd.Index(labels, name=name), columns=NAMES)
+    parts = [dask.delayed(frame.iloc[a : a + 300]) for a in range(0, N, 300)]
+    return lambda: dd.from_delayed(parts, meta=frame[:0].rename_axis("patient"), verify_meta=False)
+
+
 MIXED = as_labels(np.array([1, "a"] * (N // 2), object))
 ABSENT = as_labels(np.where(GROUPS > 5, GROUPS, np.nan))
 FEWER = as_labels(GROUPS[:-1], (*CHUNKS[:-1], CHUNKS[-1] - 1))
@@ -354,6 +421,20 @@ BAD = {
     "labels of other lengths": (whole, FEWER, ValueError, "one label for every row"),
     "labels in memory": (whole, GROUPS, ValueError, "one label for every row"),
     "no such column": (lambda: as_frame(X), "patient", ValueError, "no column of X"),
+    "another index": (indexed(GROUPS, "planted"), "patient", ValueError, "no index 'patient'"),
+    "unsorted index": (indexed(GROUPS[::-1]), "patient", ValueError, "be sorted"),
+    "index unsorted over partitions": (
+        indexed(np.roll(GROUPS, 300)),
+        "patient",
+        ValueError,
+        "be sorted",
+    ),
+    "missing index": (
+        indexed(np.where(GROUPS > 5, GROUPS, np.nan)),
+        "patient",
+        ValueError,
+        "missing labels",
+    ),
 }
 
 
