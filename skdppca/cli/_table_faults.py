@@ -150,6 +150,8 @@ def _type_faults(kind: pa.DataType) -> set[str]:
 
     if is_number(kind) or is_label(kind):
         return set()
+    if pa.types.is_null(kind):
+        return {"of types that do not go together"}
     return {"dates or times" if pa.types.is_temporal(kind) else f"of the type {kind}"}
 
 

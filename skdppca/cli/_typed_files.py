@@ -52,16 +52,17 @@ class TypedFiles:
         from ..out_of_core.file_table import index_columns
 
         kind = KINDS[files[0].suffix.lower()]
-        types: dict[str, Any] = {}
+        found: dict[str, set[Any]] = {}
         index: set[str] = set()
         for file in files:
             table = partial(ds.dataset, [str(file)], format=kind, partitioning=_keys(file))
             schema = replacing_errors(file, partial(unlike, file, WHAT[kind]), table).schema
             check_names(file, schema.names)
-            check_same(files[0], file, sorted(types or schema.names), sorted(schema.names))
+            check_same(files[0], file, sorted(found or schema.names), sorted(schema.names))
             index |= index_columns(schema) | set(_keys(file).schema.names)
             for name in schema.names:
-                types[name] = _common(types.get(name), schema.field(name).type)
+                found.setdefault(name, set()).add(schema.field(name).type)
+        types = {name: _common(kinds) for name, kinds in found.items()}
         labels = {name: types.pop(name) for name in sorted(index)}
         return cls(files, kind, types, labels)
 
@@ -86,17 +87,22 @@ def _keys(file: Path) -> ds.Partitioning:
     return ds.partitioning(pa.schema([(key, pa.string()) for key in keys]), flavor="hive")
 
 
-def _common(one: Any, other: Any) -> Any:
-    """The type of a column of several files; None if one has text and another one numbers."""
+def _common(kinds: set[Any]) -> Any:
+    """Return the type of a column that has these in several files; null if no type is common.
+
+    It follows from the declared types alone, in any order. A file in which the column has no entry,
+    of the type null, leaves the others theirs; without any it is a column of numbers.
+    """
     import pyarrow as pa
 
     from ..out_of_core.column_types import is_label, is_number
 
-    if one is None or one == other:
-        return other
-    if pa.types.is_integer(one) and pa.types.is_integer(other):
+    kinds = {kind for kind in kinds if not pa.types.is_null(kind)} or {pa.float64()}
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    if all(map(pa.types.is_integer, kinds)):
         return pa.int64()
-    if is_number(one) and is_number(other):
+    if all(map(is_number, kinds)):
         return pa.float64()
-    text = is_label(one) and is_label(other) and not (is_number(one) or is_number(other))
-    return pa.string() if text else pa.null()
+    is_text = all(is_label(kind) and not is_number(kind) for kind in kinds)
+    return pa.string() if is_text else pa.null()

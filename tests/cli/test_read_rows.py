@@ -3,9 +3,12 @@ import os
 import re
 import sys
 import zipfile
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
 
@@ -459,3 +462,23 @@ def test_a_label_of_people_is_dropped_only_where_the_unit_is_said(fit, tmp_path,
     refused = "without --groups every row is protected alone"
     assert_refused(fit(*dropped, data=tmp_path / f"t.{kind}"), refused)
     assert fit(*dropped, "--unit", "row", data=tmp_path / f"t.{kind}").status == 0
+
+
+@pytest.mark.parametrize("empty", [0, 1, 2])
+def test_a_column_without_an_entry_in_one_file_is_missing_there(tmp_path, empty):
+    for i in range(3):
+        b = pa.nulls(2) if i == empty else pa.array([1.5, 2.5])
+        pq.write_table(pa.table({"a": [1.0, 2.0], "b": b}), tmp_path / f"{i}.parquet")
+    X, _ = read(tmp_path, may_miss=True)
+    wanted = np.tile([1.5, 2.5], (3, 1))
+    wanted[empty] = np.nan
+    np.testing.assert_array_equal(X["b"], wanted.ravel())
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_text_in_one_file_is_refused_in_any_order(fit, tmp_path, order):
+    columns, folder = [pa.nulls(1), pa.array(["x"]), pa.array([1.0])], tmp_path / "table"
+    folder.mkdir()
+    for place, i in enumerate(order):
+        pq.write_table(pa.table({"a": [1.0], "b": columns[i]}), folder / f"{place}.parquet")
+    assert_refused(fit("--missing", "mean", data=folder), "'b'")
