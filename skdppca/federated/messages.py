@@ -186,7 +186,7 @@ class Refusal(StrEnum):
     STATISTIC = "statistic-not-allowed", "the plan or its site.json allows no such statistic"
     BUDGET = "ledger-exhausted", "its ledger cannot afford this; lower epsilon, or end the study"
     RUN = "unknown-run", "it knows no such run of this plan and analyst; begin a new run"
-    RUN_OVER = "run-over", "the run is over there, or the ledger was replaced; begin a new run"
+    RUN_OVER = "run-over", "the run is over there; begin a new run"
     ROUND = "other-round", "this is not the next question of the run; begin a new run"
     KEYS = "wrong-key", "a key is not signed by its site, or not current; begin a new run"
     INPUTS = "other-inputs", "the arrays are not those that were signed; see who changes messages"
@@ -204,7 +204,7 @@ class Refusal(StrEnum):
         "its sum is not the one that it charged for (it runs with another number of threads, or on "
         "another machine); begin a new run",
     )
-    LEDGER = "ledger-unusable", "its ledger cannot be read or written; ask the site"
+    LEDGER = "ledger-unusable", "its ledger cannot be used, or was put back; ask the site"
     INTERNAL = "internal", "something failed there; its errors.log says what, and stays there"
 
 

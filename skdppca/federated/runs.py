@@ -43,8 +43,6 @@ class Run(Struct, frozen=True):
         For the masks; gone when the run is over.
     table : str
         The fingerprint of the table.
-    ledger : tuple of (int, str)
-        The last row of the ledger, when the run began or was charged last, and the head there.
     answered : tuple of Answered
     over : bool
     """
@@ -54,7 +52,6 @@ class Run(Struct, frozen=True):
     analyst: str
     secret: str
     table: str
-    ledger: tuple[int, str]
     answered: tuple[Answered, ...] = ()
     over: bool = False
 
@@ -65,7 +62,9 @@ def cost(answered: Iterable[Answered]) -> Fraction:
 
 
 class Runs:
-    """The runs of a site, in files.
+    """The runs of a site, in files, and heads of its ledger, as names of empty files.
+
+    So a folder that is copied over this one, or another process, replaces no head by an older one.
 
     Parameters
     ----------
@@ -74,17 +73,24 @@ class Runs:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / RUNS
+        self._site, self._folder = folder, folder / RUNS
 
     def find(self, run: str) -> Run | None:
         """Return the run of this id, if there is one."""
         file = self._folder / f"{run}.json"
         return msgspec.json.decode(file.read_bytes(), type=Run) if file.exists() else None
 
-    def heads(self) -> set[tuple[int, str]]:
-        """Return the rows of the ledger that all runs have seen, each with its head."""
-        files = self._folder.glob("*.json")
-        return {msgspec.json.decode(one.read_bytes(), type=Run).ledger for one in files}
+    def seen(self) -> set[str]:
+        """Return the heads that were stored, and that no later one has replaced."""
+        return {file.name for file in self._site.glob("[0-9a-f]*.*.*.head")}
+
+    def see(self, head: str, replaces: set[str]) -> None:
+        """Store a head, on the disk when this returns, in the place of others."""
+        if head not in replaces:
+            with replaced(self._site / head):
+                pass
+        for other in replaces - {head}:
+            (self._site / other).unlink(missing_ok=True)
 
     def keep(self, run: Run) -> None:
         """Store a run: when this returns, it is on the disk, and only this user can read it."""

@@ -28,7 +28,8 @@ from msgspec.structs import replace
 from ..exceptions import BudgetExceeded, LedgerError
 from ..noise import NoiseSource, SharedQuery
 from ..out_of_core.pieces import Question, seen_through
-from ..privacy import GaussianEvent, PrivacyLedger, Receipt, Statement, mu_of
+from ..privacy import ExternalReceipt, GaussianEvent, PrivacyLedger, Receipt, Statement, mu_of
+from ..privacy.chain import Chain
 from ..privacy.gdp import root_up
 from ..records.machine import memory_limit
 from .identity import SECRET_BYTES, Identity, create_secret, read_secret, verified
@@ -60,13 +61,16 @@ HELD = 8
 
 BYTES = 8  # of a word
 
+ID_DIGITS = 16  # of a ledger's id, as many as ``skdppca ledger show`` prints
+
 
 class Site:
     """A site of a study, in a folder of its own.
 
     The folder holds ``site.json`` (`Policy`), ``identity.key``, ``noise.key``, the ledger, the
     state of runs, and ``errors.log``, which may hold data of the site. None of it may be shared. To
-    end a run that nobody closes, stop the site and delete the file of the run in ``runs``.
+    end a run that nobody closes, stop the site and delete the file of the run in ``runs``. Leave
+    the file whose name ends in ``.head``: by it the site knows a ledger that was put back.
 
     One process at a time may answer for a site.
 
@@ -206,7 +210,6 @@ class Site:
             analyst=analyst,
             secret=os.urandom(SECRET_BYTES).hex(),
             table=self._usable_table().fingerprint,
-            ledger=(len(statement.chain.rows), statement.chain.head()),
         )
 
     # --- answer
@@ -328,11 +331,11 @@ class Site:
         if not isinstance(due, Receipt):
             event = GaussianEvent(due)
             due = self.ledger.charge(event, adjacency="add-remove", unit=unit, label=label)
+            self._whole()  # the site has seen this charge before anything leaves
         # another vector with other noise would be a second answer
         need(due.label == label, Refusal.SUM)
         if round > len(run.answered):
-            answers = (*run.answered, answered)
-            self._runs.keep(replace(run, answered=answers, ledger=(due.row, due.head)))
+            self._runs.keep(replace(run, answered=(*run.answered, answered)))
 
     # --- close
 
@@ -356,18 +359,21 @@ class Site:
         return run
 
     def _check_open(self, run: Run) -> Statement:
-        """Refuse a run that is over, or whose ledger lacks what the run has charged."""
-        if not run.over:
-            if self.ledger.statement().chain.has(*run.ledger):
-                return self._whole()
-            self._runs.end(run)
-        raise Refused(Refusal.RUN_OVER)
+        """Refuse a run that is over."""
+        need(not run.over, Refusal.RUN_OVER)
+        return self._whole()
 
     def _whole(self) -> Statement:
-        """Return the ledger; refuse one that lacks what any run, ended or not, has charged."""
+        """Return the ledger, and keep its head; refuse one that lacks what the site has seen."""
+        seen = self._runs.seen()  # first: another process may charge meanwhile
         statement = self.ledger.statement()
-        if not all(statement.chain.has(*one) for one in self._runs.heads()):
-            raise LedgerError("it lacks what a run has charged; put the ledger itself back")
+        chain = statement.chain
+        if not all(_follows(chain, head) for head in seen):
+            raise LedgerError(
+                "it lacks what this site has seen; put the ledger itself back, or if that is lost, "
+                "see Enlarge a budget in the guide"
+            )
+        self._runs.see(_head(chain, len(chain.rows)), replaces=seen)
         return statement
 
     def _usable_table(self) -> SiteTable:
@@ -395,6 +401,20 @@ def _tried(code: Refusal, compute: Callable[[], Any]) -> Any:
     with suppress(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, MemoryError):
         return compute()
     raise Refused(code)
+
+
+def _head(chain: Chain, row: int) -> str:
+    """Name a ledger, a row, and the head there."""
+    return f"{chain.terms.accountant[:ID_DIGITS]}.{row}.{chain.head(row)}.head"
+
+
+def _follows(chain: Chain, head: str) -> bool:
+    """Say whether this ledger had this head, or was charged for all of the ledger that had it."""
+    ledger, row = head.split(".")[:2]
+    if chain.terms.accountant.startswith(ledger):
+        return int(row) <= len(chain.rows) and head == _head(chain, int(row))
+    external = (one.label for one in chain.receipts if isinstance(one, ExternalReceipt))
+    return any(ledger in label for label in external)
 
 
 def _charge_of(statement: Statement, begun: str) -> Receipt | None:

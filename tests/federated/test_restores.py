@@ -76,6 +76,7 @@ RESTORES = {
     "the ledger alone": "cp -a backup/study.ledger east/",
     "another file for the ledger": "rm east/study.ledger; cp -a backup/study.ledger east/",
     "the runs alone": "cp -a backup/runs/. east/runs/",
+    "all but the runs": "find backup -maxdepth 1 -type f -exec cp -p {} east/ \\;",
     "the run's file and the ledger": "cat backup/study.ledger > east/study.ledger; "
     "cp backup/runs/*.json east/runs/",
 }
@@ -85,8 +86,9 @@ def put_back(made, name):
     subprocess.run(RESTORES[name], shell=True, cwd=made.folder, check=True)
 
 
-# Ways after which all is answered: what the ledger still has for no charge.
-ANSWERED = ("rm and cp", "links", "cp over it", "the runs alone")
+# Ways after which all is answered: what the ledger still has for no charge. In the other ways the
+# ledger's head is left, or its rows, and tells of them.
+ANSWERED = ("rm and cp", "links", "the runs alone")
 
 
 @pytest.mark.parametrize("restarted", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -421,13 +423,16 @@ def test_a_table_that_a_reader_has_mapped_is_read_into_memory(tmp_path, kind):
     assert table.fingerprint == before
 
 
-@pytest.mark.parametrize("ended", [True, False])
-def test_a_ledger_that_was_put_back_alone_pays_for_no_other_run(talk, ended):
+@pytest.mark.parametrize("name", ["the ledger alone", "all but the runs", "cp over it"])
+@pytest.mark.parametrize("end", ["closed", "deleted", None])
+def test_a_ledger_that_was_put_back_pays_for_no_other_run(talk, end, name):
     backed_up(talk.made.folder / "east")
     assert isinstance(talk.ask(), Reply)
-    if ended:
+    if end == "closed":
         assert isinstance(talk.send("east", talk.close()), Reply)
-    put_back(talk.made, "the ledger alone")
+    if end == "deleted":
+        (talk.made.folder / "east" / "runs" / f"{talk.plan.run}.json").unlink()
+    put_back(talk.made, name)
     talk.made.restarted("east")
     other = Talk(talk.made)
     assert other.send("east", other.plan) is Refusal.LEDGER
@@ -451,3 +456,71 @@ def test_with_the_ledger_itself_back_all_goes_on(talk):
     other = Talk(talk.made)
     assert isinstance(other.send("east", other.plan), Reply)
     assert isinstance(talk.send("east", talk.close("0" * 64)), Reply)
+
+
+def test_a_ledger_that_lacks_a_charge_of_no_run_is_refused_if_the_site_has_seen_it(talk):
+    backed_up(talk.made.folder / "east")
+    talk.made.sites["east"].ledger.charge_external(
+        "elsewhere", epsilon=1.0, delta=0.0, adjacency="add-remove"
+    )
+    assert isinstance(talk.send("east", talk.close()), Reply)
+    put_back(talk.made, "the ledger alone")
+    talk.made.restarted("east")
+    other = Talk(talk.made)
+    assert other.send("east", other.plan) is Refusal.LEDGER
+
+
+def enlarged(talk, label):
+    """Another ledger in the place of the site's, charged for its sum; the first one."""
+    file = talk.made.folder / "east" / "study.ledger"
+    old = talk.made.sites["east"].ledger.statement()
+    first = file.rename(file.with_name("first.ledger"))
+    new = PrivacyLedger.create(file, 200.0, 1e-5)
+    new.charge_external(label.format(old.chain.terms.accountant[:16]), mu=0.1)
+    talk.made.restarted("east")
+    return first
+
+
+@pytest.mark.parametrize("label", ["all of {}, head 425a63b9", "all of the old one"])
+def test_a_ledger_takes_the_place_of_one_that_a_charge_of_it_names(talk, label):
+    assert isinstance(talk.ask(mu=0.1), Reply)
+    assert isinstance(talk.send("east", talk.close()), Reply)
+    first = enlarged(talk, label)
+    others = Talk(talk.made), Talk(talk.made)
+    named = isinstance(others[0].send("east", others[0].plan), Reply)
+    assert named == ("{}" in label)
+    first.replace(talk.made.folder / "east" / "study.ledger")
+    talk.made.restarted("east")
+    assert (others[1].send("east", others[1].plan) is Refusal.LEDGER) == named
+
+
+def test_a_run_goes_on_and_is_charged_to_the_ledger_that_takes_the_place_of_its_first(talk):
+    seen = {}
+    assert isinstance(asked(talk, 1, seen), Reply)
+    enlarged(talk, "all of {}")
+    for round in (1, 2):  # the new ledger cannot know that the first question was charged
+        assert isinstance(asked(talk, round, seen), Reply)
+    assert len(talk.made.receipts("east")) == 3
+
+
+def test_a_file_of_somebody_else_among_the_runs_is_no_run(talk):
+    (talk.made.folder / "east" / "runs" / f"._{talk.plan.run}.json").write_bytes(b"\0\5\26\7")
+    assert isinstance(talk.ask(), Reply)
+
+
+def test_a_charge_of_another_process_meanwhile_is_no_charge_that_is_lost(talk, monkeypatch):
+    east, other = talk.made.sites["east"], Talk(talk.made)
+    other.hello()
+    twin = Site(east.folder, east._read)
+    statement = east.ledger.statement
+
+    def late():
+        found = statement()
+        monkeypatch.undo()
+        monkeypatch.setitem(talk.made.sites, "east", twin)
+        assert isinstance(other.ask(), Reply)
+        return found
+
+    monkeypatch.setattr(east.ledger, "statement", late)
+    assert isinstance(talk.ask(), Reply)
+    assert len(east.ledger.receipts) == 2
