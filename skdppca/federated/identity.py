@@ -110,17 +110,22 @@ def create_secret(path: str | os.PathLike[str]) -> None:
     write_secret(path, os.urandom(SECRET_BYTES).hex().encode())
 
 
-def read_secret(path: str | os.PathLike[str]) -> bytes:
-    """Read what `create_secret` wrote, from a file that nobody else may read (mode 0600)."""
+def read_private(path: str | os.PathLike[str]) -> bytes:
+    """Read a file that nobody else may read (mode 0600)."""
     name = os.fsdecode(path)
     if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
         raise PermissionError(
             f"{name}: other users can read this secret; run chmod 600 {name}, and make a new one "
             "if somebody may have seen this one"
         )
-    if re.fullmatch("[0-9a-f]{64}", text := Path(path).read_text().strip()):
-        return bytes.fromhex(text)
-    raise ValueError(f"{name}: it holds no secret; put the file back")
+    return Path(path).read_bytes()
+
+
+def read_secret(path: str | os.PathLike[str]) -> bytes:
+    """Read what `create_secret` wrote."""
+    if re.fullmatch(b"[0-9a-f]{64}", text := read_private(path).strip()):
+        return bytes.fromhex(text.decode())
+    raise ValueError(f"{os.fsdecode(path)}: it holds no secret; put the file back")
 
 
 def write_secret(path: str | os.PathLike[str], content: bytes) -> None:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from ..privacy.storage import replaced
+from .identity import read_private
 from .messages import RunPlan
 
 RUNS = "runs"
@@ -78,7 +79,7 @@ class Runs:
     def find(self, run: str) -> Run | None:
         """Return the run of this id, if there is one."""
         file = self._folder / f"{run}.json"
-        return msgspec.json.decode(file.read_bytes(), type=Run) if file.exists() else None
+        return msgspec.json.decode(read_private(file), type=Run) if file.exists() else None
 
     def seen(self) -> set[str]:
         """Return the heads that were stored, and that no later one has replaced."""

@@ -250,6 +250,7 @@ class Site:
     def _pads(self, run: Run, request: Request) -> list[Pad]:
         """Derive the masks of this site, from keys that their sites signed for this plan."""
         sites, mine = run.plan.study.sites, RunKey(run.secret)
+        need(self.name in sites, Refusal.ROSTER)  # unless site.json was replaced
         keys = {site: key for site, (key, _) in request.keys.items()}
         need(keys.keys() == sites.keys() and keys[self.name] == mine.public, Refusal.KEYS)
         for site, (key, signature) in request.keys.items():

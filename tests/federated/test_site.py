@@ -523,12 +523,34 @@ def test_a_site_needs_its_key_and_its_ledger(tmp_path, made):
         Site(folder)
 
 
+def test_a_site_that_has_another_name_since_a_run_began_refuses_its_questions(made, talk):
+    policy = made.sites["east"].policy
+    file = made.sites["east"].folder / "site.json"
+    file.unlink()
+    sites = {"EAST" if name == "east" else name: key for name, key in policy.study.sites.items()}
+    replace(policy, study=replace(policy.study, sites=sites)).write(file)
+    request, arrays = talk.request(SUM)
+    site = made.restarted("east")
+    reply = site.respond(request.body, made.analyst.sign(request.body), arrays)
+    assert reply.refused is Refusal.ROSTER
+
+
 @pytest.mark.parametrize("name", ["identity.key", "noise.key"])
 def test_a_secret_that_others_can_read_is_refused(made, name):
     folder = made.sites["east"].folder
     (folder / name).chmod(0o644)
     with pytest.raises(PermissionError, match=rf"chmod 600 .*{name}"):
         Site(folder)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+def test_a_run_whose_keys_others_can_read_goes_on_once_they_cannot(made, talk):
+    file = made.sites["east"].folder / "runs" / f"{talk.plan.run}.json"
+    file.chmod(0o644)
+    assert talk.ask() is Refusal.INTERNAL
+    assert "chmod 600" in (file.parents[1] / "errors.log").read_text()
+    file.chmod(0o600)
+    assert isinstance(talk.ask(), Reply)
 
 
 def test_a_site_is_prepared_once(made):
