@@ -6,6 +6,7 @@ opens no port either: it only asks the server for messages, and lets the `Site` 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -68,11 +69,12 @@ def serve(
     roots = None if root_certificates is None else root_certificates.read_bytes()
     key, lock = read_node_key(folder), FileLock(folder / NODE_LOCK, timeout=0)
     with suppress(Timeout), lock:
+        held = os.stat(folder / NODE_LOCK)
         while True:
             try:
                 with _connected(folder, key, server, roots) as (client, node):
                     say(f"connected to {server}; waiting for questions")
-                    _answer_all(site, client, node, say)
+                    _answer_all(site, client, node, say, held)
             except (httpx.HTTPStatusError, *LOST) as error:
                 say(
                     f"no connection to {server} ({error}): it must have registered "
@@ -88,20 +90,16 @@ def _connected(
     folder: Path, key: EllipticCurvePrivateKey, server: str, roots: bytes | None
 ) -> Iterator[tuple[FleetHttpClient, Node]]:
     public, interval = key.public_key(), HEARTBEAT_DEFAULT_INTERVAL
-    with FleetHttpClient.from_server_address(
-        server,
-        False,
-        roots,
-        [RuntimeVersionHttpInterceptor("SuperNode"), NodeAuthHttpInterceptor(key, public)],
-    ) as client:
+    speaks = RuntimeVersionHttpInterceptor("SuperNode")
+    proves = NodeAuthHttpInterceptor(key, public)
+    with FleetHttpClient.from_server_address(server, False, roots, [speaks, proves]) as client:
         # the server else expects the heartbeat of a process that was killed for another minute
         with suppress(OSError, ValueError, httpx.HTTPStatusError):
             number = int((folder / NODE_NUMBER).read_text())
             client.DeactivateNode(DeactivateNodeRequest(node_id=number))
-        activated = client.ActivateNode(
-            ActivateNodeRequest(public_key=public_key_to_bytes(public), heartbeat_interval=interval)
-        )
-        node = Node(node_id=activated.node_id)
+        mine = public_key_to_bytes(public)
+        ask = ActivateNodeRequest(public_key=mine, heartbeat_interval=interval)
+        node = Node(node_id=client.ActivateNode(ask).node_id)
         (folder / NODE_NUMBER).write_text(str(node.node_id))
         heartbeat = SendNodeHeartbeatRequest(node=node, heartbeat_interval=interval)
 
@@ -122,7 +120,11 @@ def _connected(
 
 
 def _answer_all(
-    site: Site, client: FleetHttpClient, node: Node, say: Callable[[str], None]
+    site: Site,
+    client: FleetHttpClient,
+    node: Node,
+    say: Callable[[str], None],
+    held: os.stat_result,
 ) -> NoReturn:
     envelope = partial(PushMessagesRequest, node=node, clientapp_runtime_list=[0.0])
     while True:
@@ -130,6 +132,9 @@ def _answer_all(
         if message is None:
             time.sleep(POLL)
             continue
+        # a folder that was put back has another lock, which another process may hold
+        if not os.path.samestat(held, os.stat(site.folder / NODE_LOCK)):
+            raise ValueError(f"{site.folder}: it was replaced; start the site again")
         said, reply = answered(site, message)
         try:
             if reply is not None:

@@ -3,12 +3,13 @@
 The slow tests take about four minutes. They stop what they start by its own process id.
 """
 
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ pytest.importorskip("flwr")
 from filelock import FileLock
 
 from skdppca import DPGauss, PrivacyLedger
-from skdppca.federated import Identity, Policy, Site, SitesError, Study, fit_sites
+from skdppca.federated import Identity, Policy, Site, SitesError, Study, fit_sites, supernode
 from skdppca.federated.flower import FlowerTransport, check_server, packed, unpacked
 from skdppca.federated.identity import create_node_key
 from skdppca.federated.supernode import serve
@@ -201,6 +202,24 @@ def test_a_site_is_run_by_one_process(tmp_path):
     create_node_key(tmp_path)
     with FileLock(tmp_path / "supernode.lock"), pytest.raises(ValueError, match="already runs"):
         serve(SimpleNamespace(folder=tmp_path), "127.0.0.1:1", None, print)
+
+
+def test_a_site_whose_folder_was_put_back_answers_nothing(tmp_path, monkeypatch):
+    (folder := tmp_path / "east").mkdir()
+    create_node_key(folder)
+
+    def put_back(*_):
+        shutil.copytree(folder, tmp_path / "copy")
+        shutil.rmtree(folder)
+        (tmp_path / "copy").rename(folder)
+        return "a message"
+
+    monkeypatch.setattr(supernode, "_connected", lambda *_: nullcontext((None, None)))
+    monkeypatch.setattr(supernode, "PullMessagesRequest", lambda **_: None)
+    monkeypatch.setattr(supernode, "received", put_back)
+    monkeypatch.setattr(supernode, "answered", lambda *_: pytest.fail("it answered"))
+    with pytest.raises(ValueError, match="replaced; start the site again"):
+        serve(SimpleNamespace(folder=folder), "127.0.0.1:1", None, print)
 
 
 @pytest.mark.parametrize(
