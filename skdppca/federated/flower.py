@@ -149,14 +149,12 @@ class FlowerTransport:
         try:
             self._start(roots)
         except (httpx.HTTPError, OSError) as error:
-            reason = str(error)
-        else:
-            return self
-        raise ConnectionError(
-            f"server={self.server!r} cannot be used ({reason}); check the address, that "
-            "root_certificates vouches for this server, and that flower-superlink 1.41 runs there "
-            "with --isolation process"
-        )
+            raise ConnectionError(
+                f"server={self.server!r} cannot be used ({error}); check the address, that "
+                "root_certificates vouches for this server, and that flower-superlink 1.41 runs "
+                "there with --isolation process"
+            ) from None
+        return self
 
     def _start(self, roots: bytes | None) -> None:
         archive = io.BytesIO()
@@ -172,9 +170,8 @@ class FlowerTransport:
         connect = partial(RuntimeHttpClient.from_server_address, self.server, False, roots)
         with connect([speaks("SuperExec")]) as runtime:
             # If another analyst starts a run just now, each may get the other's: they are alike.
-            acquired = runtime.AcquireTask(
-                AcquireTaskRequest(supported_task_types=[TaskType.SERVER_APP])
-            )
+            ask = AcquireTaskRequest(supported_task_types=[TaskType.SERVER_APP])
+            acquired = runtime.AcquireTask(ask)
         if not acquired.token:
             raise OSError("another program there took the run")
         token = RuntimeTokenHttpInterceptor(acquired.token)

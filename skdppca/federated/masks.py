@@ -65,10 +65,8 @@ class RunKey:
             theirs = X25519PublicKey.from_public_bytes(bytes.fromhex(keys[other]))
             pair = sorted((site, other))
             info = {"protocol": PROTOCOL, "pair": pair, "keys": [keys[name] for name in pair]}
-            derived = HKDF(
-                hashes.SHA256(), 32, salt=bytes.fromhex(digest), info=canonical(info)
-            ).derive(self._key.exchange(theirs))
-            pads.append(Pad(derived, adds=site < other))
+            kdf = HKDF(hashes.SHA256(), 32, salt=bytes.fromhex(digest), info=canonical(info))
+            pads.append(Pad(kdf.derive(self._key.exchange(theirs)), adds=site < other))
         return pads
 
 

@@ -94,10 +94,7 @@ def standin(study: Study) -> Records:
 
 def terms(statistic: Statistic, layout: Layout) -> dict[str, Any]:
     """List the fields of a `SharedQuery` that follow from a statistic and its records' layout."""
-    return {
-        "sensitivity": statistic.sensitivity("add-remove"),
-        **precision_of(statistic, layout),
-    }
+    return {"sensitivity": statistic.sensitivity("add-remove"), **precision_of(statistic, layout)}
 
 
 def written_question(

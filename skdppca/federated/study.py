@@ -34,9 +34,8 @@ class Checked(Struct, frozen=True, forbid_unknown_fields=True):
         for field in fields(self):
             value, why = getattr(self, field.name), ""
             try:
-                force_setattr(
-                    self, field.name, msgspec.json.decode(canonical(value), type=field.type)
-                )
+                read = msgspec.json.decode(canonical(value), type=field.type)
+                force_setattr(self, field.name, read)
             except msgspec.ValidationError as error:
                 why = str(error)
             check(field.name, value, not why, why)
@@ -54,12 +53,10 @@ class Checked(Struct, frozen=True, forbid_unknown_fields=True):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a JSON file for people, where nothing lies yet."""
+        text = msgspec.json.format(msgspec.json.encode(self, order="deterministic"), indent=2)
         try:
             with open(path, "xb") as out:
-                out.write(
-                    msgspec.json.format(msgspec.json.encode(self, order="deterministic"), indent=2)
-                    + b"\n"
-                )
+                out.write(text + b"\n")
         except FileExistsError:
             raise FileExistsError(
                 f"{os.fsdecode(path)}: exists already, and others may hold copies of it; keep it, "
