@@ -22,7 +22,7 @@ from .clipping import (
     searches,
 )
 from .missing import noise_inflation, undone
-from .norm_histogram import LEAST_NORM, UNSEEN, clipping_details, unclipped
+from .norm_histogram import clipping_details, unclipped
 from .scatter import NoisyScatter
 from .spectrum import NoisySpectrum, correlation, count_components, shares_behind
 
@@ -211,17 +211,11 @@ class NoisyCovariance:
         k = count_components(self.n_components, spectrum, variances, n)
         rank = len(variances) if noise_sd else min(len(variances), int(n))
         rest = variances[k:rank]
-        details |= {"spectrum": variances, "noise_edge": spectrum.edge / per_row}
-        # no length was seen, so variances have no scale
-        length = matrix.median if spherical else matrix.radius if searched else math.inf
-        known = length != LEAST_NORM
-        if not known:
-            details = {"no_variances": UNSEEN}
         return Release(
             components=found.top(k),
             centre=centre,
             n_samples=matrix.n_records,
-            explained_variance=variances[:k] if known else None,
+            explained_variance=variances[:k],
             total_variance=float(variances.sum()),
             noise_variance=float(rest.mean()) if len(rest) else 0.0,
             n_rows=n,
@@ -230,6 +224,8 @@ class NoisyCovariance:
                 "norm_bound": matrix.radius,
                 "noise_sd": noise_sd,
                 "alignments": spectrum.alignments[:k],
+                "noise_edge": spectrum.edge / per_row,
+                "spectrum": variances,
                 **details,
             },
             scale=scale,
