@@ -326,8 +326,9 @@ def _median_difference(
     # binary search over a grid, and within its last cell as far as the budget sees; then as if
     # lengths were uniform on a logarithmic scale between the last two numbers
     grid = FINE_GRID * data.magnitude
-    further = min(round(math.log2(ample(mu))), KENDALL.most_further)
-    step = mu / math.sqrt(math.ceil(math.log2(len(grid))) + further)
+    steps = math.ceil(math.log2(len(grid)))
+    steps += min(round(math.log2(ample(mu))), KENDALL.most_further)
+    step = mu / math.sqrt(steps)
     low, high, beyond = -1, len(grid) - 1, dict[float, float]()
 
     def exceed(length: float) -> bool:
@@ -340,7 +341,7 @@ def _median_difference(
         middle = (low + high) // 2
         low, high = (middle, high) if exceed(float(grid[middle])) else (low, middle)
     least, most = float(grid[max(low, 0)]), float(grid[high])
-    for _ in range(further):
+    for _ in range(steps - len(beyond)):  # what is left of the budget
         between = math.sqrt(least * most)
         least, most = (between, most) if exceed(between) else (least, between)
     if beyond.get(least, 0.0) <= 0 or most not in beyond:  # at an end of the grid
