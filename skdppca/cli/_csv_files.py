@@ -327,8 +327,8 @@ class CsvFiles:
             try:
                 with file.open(newline="", encoding="utf-8-sig") as text:
                     lines = csv.reader(text, delimiter=self.form.delimiter)
-                    first = [len(cells) for cells in islice(filter(None, lines), 1)]
-                    lengths = {*first, *(len(cells) for cells in lines if cells)}
+                    first = {len(cells) for cells in islice(filter(None, lines), 1)}
+                    others = {len(cells) for cells in lines if cells}
             except UnicodeError:
                 return (
                     f"{file.name} is not in UTF-8; convert it, from utf-16 or from latin1: iconv "
@@ -337,12 +337,12 @@ class CsvFiles:
                 )
             except (csv.Error, OSError):
                 return unlike(file, WHAT)
-            if len(first) == 1 and lengths == {*first, first[0] + 1}:
+            if others == {length + 1 for length in first}:
                 return (
                     f"{file.name} has one name less in its first line than cells in the others, as "
                     "R writes row names; write it without: write.csv(x, row.names = FALSE)"
                 )
-            if len(lengths) > 1:
+            if len(first | others) > 1:
                 return (
                     f"{file.name} has a line with more or fewer cells than its first line; "
                     f"complete such lines, and put a cell with {mark} in it in quotation marks"

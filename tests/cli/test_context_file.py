@@ -57,7 +57,7 @@ def test_a_context_that_may_never_end_is_not_read(command, kind, run, fit, tmp_p
         result = run("declare", tmp_path / "out", *answers)
     else:
         result = fit("--context", tmp_path / "context")
-    assert_refused(result, f"context cannot be read ({says}")
+    assert_refused(result, f"--context {tmp_path / 'context'} cannot be ", says)
 
 
 def test_a_context_may_be_a_link_and_hold_all_that_a_release_states(fit, tmp_path):
