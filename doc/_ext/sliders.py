@@ -43,6 +43,9 @@ KINDS = {
 # A number of people would do if the method captures this share of the variance with it.
 ENOUGH = 0.9
 
+# Written in the place of a share where no method finds anything.
+NOTHING = "noise"
+
 # The table below the sliders is for these.
 TABLE = {"kind": "rows", "d": "30", "k": "2"}
 TABLE_EPSILONS = ("0.3", "1", "3", "10")
@@ -95,7 +98,11 @@ def enough(captured: dict[int, float]) -> int | None:
 
 
 def answers(rows: list[dict[str, str]]) -> dict[str, Any]:
-    """Return what the sliders show, as text. Of each plan the recommended method is the first."""
+    """Return all that the sliders show, as text. Of each plan the recommended method is the first.
+
+    Of a plan in which no method finds anything, "nothing" has the number of people that would do,
+    or no text where none does.
+    """
     names = ("n", "d", "k", "epsilon")
     found: dict[tuple[str, ...], list[dict[str, str]]] = {}
     along: dict[tuple[str, ...], dict[int, float]] = {}
@@ -130,6 +137,11 @@ def answers(rows: list[dict[str, str]]) -> dict[str, Any]:
             f"{d},{k}": percent(by_chance(int(d), int(k)))
             for d, k in product(values["d"], values["k"])
         },
+        "nothing": {
+            ",".join(setting): spaced(lines[0]["enough"]) if lines[0]["enough"] else ""
+            for setting, lines in found.items()
+            if lines[0]["nothing"]
+        },
         "plans": {
             ",".join(setting): [line(row) for row in lines] for setting, lines in found.items()
         },
@@ -139,7 +151,7 @@ def answers(rows: list[dict[str, str]]) -> dict[str, Any]:
 def plan_table(rows: list[dict[str, str]]) -> tuple[list[str], list[list[str]]]:
     """Return the head and the rows of the table below the sliders: the recommended method."""
     shown = {
-        (row["n"], row["epsilon"]): percent(float(row["captured"]))
+        (row["n"], row["epsilon"]): NOTHING if row["nothing"] else percent(float(row["captured"]))
         for row in rows
         if row["recommended"] and all(row[name] == value for name, value in TABLE.items())
     }
@@ -269,7 +281,8 @@ def below_the_sliders() -> str:
     """Return the table below the sliders of the plans."""
     caption = (
         f"Share of the variance to expect of the recommended method: {TABLE['d']} columns, "
-        f"{TABLE['k']} components, one row a person, delta 1e-6."
+        f'{TABLE["k"]} components, one row a person, delta 1e-6; "{NOTHING}" where no method finds '
+        "anything."
     )
     return table(caption, *plan_table(plans()))
 

@@ -32,18 +32,22 @@ function plans() {
     const [name, shell, python] = data.kinds[kind.selectedIndex];
     const rows = data.plans[[name, n, d, k, epsilon].join()];
     const [method, captured, low, high, least] = rows[0];
-    part("try-plan-says").textContent =
-      `With ${named("n")}, ${named("d")}, ${named("k")} and ${named("epsilon")}, expect ${captured} `
-      + `of the best possible variance from ${data.methods[method]}, which PrivatePCA takes. `
-      + `Half of all fits: ${low} to ${high}. `
-      + `Directions at random capture ${data.chance[[d, k].join()]}. `
-      + `${least || data.most} people would ${least ? "" : "not "}do for ${data.enough}.`;
+    const setting = `${named("n")}, ${named("d")}, ${named("k")} and ${named("epsilon")}`;
+    const wanted = data.nothing[[name, n, d, k, epsilon].join()];  // undefined: something is found
+    const nothing = wanted !== undefined;
+    const chance = `Directions at random capture ${data.chance[[d, k].join()]}. `;
+    part("try-plan-says").textContent = nothing
+      ? `No method finds this with ${setting}: what it releases is noise. ${chance}`
+        + (wanted ? `About ${wanted} people would do.` : "Ask for fewer components or more epsilon.")
+      : `With ${setting}, expect ${captured} `
+        + `of the best possible variance from ${data.methods[method]}, which PrivatePCA takes. `
+        + `Half of all fits: ${low} to ${high}. ${chance}`
+        + `${least || data.most} people would ${least ? "" : "not "}do for ${data.enough}.`;
     part("try-plan-rows").replaceChildren(...rows.map(([method, captured, low, high, least], i) => {
       const row = document.createElement("tr");
-      cell(row, data.methods[method] + (i ? "" : " (recommended)"), "th");
-      for (const text of [captured, `${low} to ${high}`, least || `more than ${data.most}`]) {
-        cell(row, text, "td");
-      }
+      cell(row, data.methods[method] + (i || nothing ? "" : " (recommended)"), "th");
+      const range = [`${low} to ${high}`, least || `more than ${data.most}`];
+      for (const text of [captured, ...(nothing ? ["noise", "-"] : range)]) cell(row, text, "td");
       return row;
     }));
     part("try-shell").textContent =

@@ -154,7 +154,10 @@ def test_a_plan_is_the_stored_one(opened, kind, end):
     ]
     assert [line[0].split()[0] for line in cells] == [row["method"] for row in wanted]
     assert [line[1] for line in cells] == [sliders.percent(float(r["captured"])) for r in wanted]
-    assert cells[0][0].endswith("(recommended)")
+    nothing = wanted[0]["nothing"] == "yes"
+    assert cells[0][0].endswith("(recommended)") is not nothing
+    assert text(browser, "plan-says").startswith("No method finds this") is nothing
+    assert [line[2] == "noise" for line in cells] == [nothing] * len(cells)
     numbers = "--n {n} --d {d} --k {k} --epsilon {epsilon}".format(**setting)
     assert text(browser, "shell") == f"skdppca plan {numbers}{sliders.KINDS[kind][1]}"
     assert text(browser, "python").endswith(f"{sliders.KINDS[kind][2]})")

@@ -57,6 +57,27 @@ def test_a_stored_plan_is_the_planners_answer():
     )
 
 
+@pytest.mark.parametrize("name", ["n", "epsilon"])
+def test_more_people_or_more_epsilon_never_find_less(name):
+    found = {}
+    for row in PLANS[::7]:
+        others = tuple(row[one] for one in ("kind", "d", "k", "n", "epsilon") if one != name)
+        found.setdefault(others, []).append((float(row[name]), row["nothing"] == ""))
+    assert all(
+        list(seen) == sorted(seen) for seen in ([y for _, y in sorted(f)] for f in found.values())
+    )
+
+
+def test_where_no_method_finds_anything_the_page_says_how_many_people_would_do():
+    shown = sliders.answers(PLANS)["nothing"]
+    assert 0 < len(shown) < len(PLANS) / 7 and all(
+        row["nothing"] or not row["enough"] for row in PLANS
+    )
+    (setting,) = [one for one in shown if one == "rows,300,10,2,0.1"]
+    found = plan(300, 10, 2, 0.1, sliders.DELTA)
+    assert found.finds_nothing and shown[setting] == sliders.spaced(found.enough)
+
+
 @pytest.mark.parametrize("attack", list(sliders.attacks()), ids=lambda attack: attack["epsilon"])
 def test_people_are_rounded_up_and_by_less_than_one(attack):
     event = GaussianEvent(mu_of(float(attack["epsilon"]), sliders.DELTA))
