@@ -31,6 +31,8 @@ class Wanted:
         Accept no rows, as those of a cohort that nobody came to.
     details : bool
         Name every column of a fault, however many they are.
+    scaled : sequence of str
+        Features whose scales are found, by their names.
     """
 
     groups: str | None = None
@@ -40,6 +42,7 @@ class Wanted:
     may_miss: bool = False
     may_be_empty: bool = False
     details: bool = False
+    scaled: Sequence[str] = ()
 
     def as_feature(self, name: str) -> bool:
         """Return whether a column is a feature."""
@@ -65,6 +68,12 @@ def features_of(
         raise Unusable("--columns has a name twice; give each once")
     if not features:
         raise Unusable(f"{path.name}: no column is left as a feature; give at least one")
+    for name in want.scaled:
+        if name not in features:
+            raise Unusable(
+                f"--scale private:{quote(name)}: {path.name} has no such feature; it has "
+                f"{listed(features)}{meant([name], features, quote)}"
+            )
     return features
 
 

@@ -70,8 +70,9 @@ class FitCommand(Command):
         A number, a share of the variance, auto (above the noise; default) or mle.
     center : bool
         Do not subtract the mean.
-    scale : str or None
-        Divide features by private scales, as a scaler would.
+    scale : str, dict or None
+        Divide features by private scales, as a scaler would: all ('private'), or some by name
+        ('private:A,B'), such as the numbers of a table that has one-hot columns, too.
     missing : str
         What to do with an empty cell: refuse the table, or fill with the private mean.
     groups : str or None
@@ -116,7 +117,9 @@ class FitCommand(Command):
     adjacency: Literal["add-remove", "replace-one"] = option(of=PrivatePCA)
     norm_bound: float | None = option(of=PrivatePCA, metavar="R", sentences=2)
     center: bool = option("--no-center", of=PrivatePCA, action="store_false")
-    scale: str | None = option(of=PrivatePCA)
+    scale: str | dict[str, str] | None = option(
+        of=PrivatePCA, type=take.scales, metavar="private[:A,B]"
+    )
     missing: str = option(of=PrivatePCA)
     groups: str | None = option(metavar="COLUMN")
     unit: str | None = option(metavar="NAME")
@@ -157,6 +160,7 @@ def _wanted(options: FitCommand) -> tuple[Wanted, CsvFormat]:
         may_miss=options.missing == "mean",
         may_be_empty=options.update is not None and private,
         details=options.details,
+        scaled=[*options.scale] if isinstance(options.scale, dict) else [],
     )
     return want, CsvFormat(**parameters(options, signature(CsvFormat)))
 

@@ -15,8 +15,10 @@ from inspect import Signature, getdoc, signature
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+from .._text import meant
 from ..decomposition import PrivatePCA
 from ..decomposition.parameters import described, words_of
+from ..privacy.declared import PRIVATE
 
 
 def number(text: str) -> float:
@@ -70,6 +72,22 @@ def names(text: str) -> list[str]:
     An empty one is that of a column without a name.
     """
     return next(csv.reader([text], skipinitialspace=True), []) or [""]
+
+
+def scales(text: str) -> str | dict[str, str]:
+    """Read whose scales are private: those of all columns, or of the named ones only."""
+    word, colon, columns = text.partition(":")
+    if word != PRIVATE:
+        raise ArgumentTypeError(
+            f"{text} is no scale; write {PRIVATE}, or {PRIVATE}:age,bmi for some columns only"
+            f"{meant([word], [PRIVATE], str)}"
+        )
+    if not colon:
+        return word
+    given = names(columns)
+    if len({*given}) < len(given):
+        raise ArgumentTypeError(f"{text} names a column twice; give each once")
+    return dict.fromkeys(given, word)
 
 
 def option(

@@ -154,10 +154,10 @@ def looked_at(
         )
     if len(files) > 1:
         raise Unusable(f"{kind} files are read one at a time; give one, or .parquet files")
-    if want.groups is not None or want.columns or want.drop:
+    if want.groups is not None or want.columns or want.drop or want.scaled:
         raise Unusable(
-            f"--groups, --columns and --drop need a table with named columns, and {path.name} has "
-            "none; give a .csv or .parquet file"
+            f"--groups, --columns, --drop and --scale private:A,B need a table with named columns, "
+            f"and {path.name} has none; give a .csv or .parquet file"
         )
     read = partial(_array_rows, path, want)
     return replacing_errors(path, partial(unlike, path, "a table"), read), []

@@ -22,6 +22,7 @@ from ..mechanisms.scatter import NoisyScatter
 from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
 from ..privacy.charging import check_accounted
+from ..privacy.declared import DeclaredScales, check_vector
 from ..private_data import Public
 from ..records import MAX_ROWS, Records, Source, collection_of
 from ..records.machine import Held, check_memory
@@ -44,7 +45,6 @@ from .validation import (
     check_names,
     check_reach,
     check_unclipped,
-    check_vector,
     in_memory,
     warn_of_labels,
 )
@@ -108,12 +108,15 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
     mean : array-like of shape (n_features,) or None, default=None
         A public mean, for example from another data set. It costs nothing. None spends part of the
         budget to find one.
-    scale : array-like of shape (n_features,), "private" or None, default=None
+    scale : array-like of shape (n_features,), dict, "private" or None, default=None
         What the features are divided by. `norm_bound` is in the units that result.
 
         - "private": private scales, in place of a `StandardScaler`, where columns differ in units.
           They cost about 10 % of the budget, and up to 40 % if records are few.
-        - An array: public scales, which cost nothing.
+        - An array or a list: public scales, which cost nothing. An entry "private" asks for a
+          private scale of that feature alone.
+        - A dict: the same by names of columns, as ``{"age": "private", "bmi": 2.5}``. All other
+          columns stay as they are, as one-hot columns beside numbers should.
         - None: the features stay as they are.
     whiten : bool, default=False
         Whether `transform` returns scores of unit variance.
@@ -151,7 +154,8 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
     mean_ : ndarray of shape (n_features,)
         The private mean.
     scale_ : ndarray of shape (n_features,)
-        The private scales, with ``scale="private"``.
+        The private scales, with ``scale="private"`` or if an entry of `scale` is "private"; then
+        public ones stand among them as they were given.
     explained_variance_ : ndarray of shape (n_components,)
         Variance of the records along each component, with noise. Records are clipped; what that
         took is added, as far as a histogram of their norms shows it, under a model of long records
@@ -194,7 +198,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
     center: bool = parameter("boolean", default=True)
     mean: Any = parameter("array-like", None, default=None)
     scale: Any | Literal["private"] | None = parameter(
-        "array-like", StrOptions({"private"}), None, default=None
+        "array-like", dict, StrOptions({"private"}), None, default=None
     )
     whiten: bool = parameter("boolean", default=False)
     missing: Literal["error", "mean"] = parameter(StrOptions({"error", "mean"}), default="error")
@@ -237,8 +241,9 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         if before is not None:
             return self._joined(public, event, before)
         method = self._mechanism(public)
-        if self._scales_privately:
-            method = standardised(method, event, self._finds_centre)
+        private = self._standardised(public.n_features)
+        if private is not None:
+            method = standardised(method, event, self._finds_centre, private)
         return filled(method, event) if self._may_miss else method
 
     def _joined(self, public: Public, event: PrivacyEvent, before: NoisyScatter) -> Mechanism:
@@ -314,8 +319,11 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         d = table.n_features
         if joining is not None:
             joining.check(self, d)
-        scale = None if self._scales_privately or self.scale is None else self.scale
-        scale = None if scale is None else check_vector(scale, d, "scale", True)
+        parameters = public_parameters(self.get_params())
+        declared = self._declared_scales(d)
+        scale = declared.public
+        if isinstance(self.scale, Mapping):  # a method that is chosen knows no names
+            self.scale = declared.entries
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)
@@ -345,7 +353,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
             public=public,
             unit=self._accounted_unit,
             accountant=self.accountant,
-            parameters=public_parameters(self.get_params()),
+            parameters=parameters,
             noise=self._noise(),
             centre=self._public_centre(mean, scale, d),
             norm_bound=None if self.norm_bound is None else float(self.norm_bound),
@@ -421,6 +429,10 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         """True if the fit estimates a private mean."""
         return bool(self.center) and self.mean is None
 
+    def _standardised(self, n_features: int) -> np.ndarray | None:
+        """Return a mask of the features whose scales the fit finds; None if there are none."""
+        return self._declared_scales(n_features).private if self._scales_privately else None
+
     def _public_centre(
         self, mean: np.ndarray | None, scale: np.ndarray | None, n_features: int
     ) -> np.ndarray:
@@ -454,7 +466,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
 
     def _attributes(self, release: Release, n_features: int) -> dict[str, Any]:
         """Return the attributes that `fit` stores of a release, in float64."""
-        return attributes_of(release, n_features, self.scale)
+        return attributes_of(release, self._declared_scales(n_features))
 
     def _details(self, release: Release, public: Public) -> dict[str, Any]:
         """Return the details of a release for the report."""
@@ -476,18 +488,16 @@ def feature_names_of(validated: Mapping[str, Any]) -> tuple[str, ...] | None:
     return None if names is None else tuple(map(str, names))
 
 
-def attributes_of(release: Release, n_features: int, scale: Any) -> dict[str, Any]:
-    """Return the fitted attributes of a release, in float64; `scale` is its PCA's parameter."""
+def attributes_of(release: Release, declared: DeclaredScales) -> dict[str, Any]:
+    """Return the fitted attributes of a release, in float64."""
+    scales = declared.whole(release.scale)
     found: dict[str, Any] = {
         "components_": fix_signs(release.components),
         "n_components_": len(release.components),
         "n_samples_": release.n_samples,
     }
-    scales = np.ones(n_features) if scale is None else release.scale
     if release.scale is not None:
-        found["scale_"] = release.scale
-    elif scales is None:
-        scales = np.asarray(scale, dtype=np.float64)
+        found["scale_"] = scales
     found["mean_"] = release.centre * scales
     if release.explained_variance is not None:
         variances, total = release.explained_variance, release.total_variance or 1.0

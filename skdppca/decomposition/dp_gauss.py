@@ -97,9 +97,10 @@ class JoinedMechanism:
         reader, before = self.reader, self.before
         # 1. their matrix, in the units of those before
         # no unit was found for a feature that was empty then, so it stays hidden
-        unknown = (before.present == 0) & reader.correlate
+        unknown = np.zeros(data.n_features, bool)
         seen = data
-        if reader.correlate:
+        if reader.correlate is not None:
+            unknown = (before.present == 0) & reader.correlate
             seen = data.scaled(np.where(unknown, HIDING, before.units))
         found = self.method(seen.centred_at(before.mean / np.where(unknown, HIDING, 1.0)))
         if found.matrix is None:
@@ -113,7 +114,7 @@ class JoinedMechanism:
         merged = before.merged(matrix, kept)
         release = reader.read(merged, searches(data))
         scale = release.scale
-        if reader.correlate:
+        if reader.correlate is not None:
             scale = before.units if scale is None else before.units * scale
         details = {**release.details, "cohort": (found.n_samples, drift.z, kept)}
         if "present" in found.details:
@@ -295,7 +296,7 @@ class DPGauss(JoinsCohorts):
             n_components=self.n_components,
             clip=self.clip,
             center=self._finds_centre,
-            correlate=self._scales_privately,
+            correlate=self._standardised(public.n_features),
             nested=not (self.whiten or self._joining),
             keep_matrix=self._keeps_matrix(public.n_features),
         )

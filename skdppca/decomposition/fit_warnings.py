@@ -44,8 +44,9 @@ def warn_of_steps_before(estimator: Any) -> None:
         f"{'a step' if one else 'steps'} before {type(estimator).__name__} learned from the "
         f"records without privacy: {', '.join(learned)}. The stated epsilon is wrong, because "
         f"nothing was charged for {'that step' if one else 'those steps'}. Leave "
-        f'{"it" if one else "them"} out: scale="private" replaces a scaler, and '
-        'missing="mean" an imputer. An encoder learns nothing if you give it the categories',
+        f'{"it" if one else "them"} out: scale="private" replaces a scaler (beside one-hot '
+        'columns scale={"age": "private"}, by names of columns), and missing="mean" an imputer. '
+        "An encoder learns nothing if you give it the categories",
         UnaccountedStepWarning,
         stacklevel=level_of_user(),
     )

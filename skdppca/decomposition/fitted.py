@@ -20,6 +20,7 @@ from .._sklearn import Interval
 from ..exceptions import NotReleasedError, UnaccountedScoreWarning
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy.charging import charged_elsewhere
+from ..privacy.declared import DeclaredScales, finds_scales
 from ..privacy.user_warnings import level_of_user
 from ..records import Records, collection_of
 from .parameters import Estimator
@@ -325,15 +326,19 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @property
     def _scales_privately(self) -> bool:
-        return isinstance(self.scale, str)
+        """True if the fit finds scales, of all features or of some."""
+        return finds_scales(self.scale)
+
+    def _declared_scales(self, n_features: int) -> DeclaredScales:
+        """Return what `scale` says of every feature."""
+        names = vars(self).get("feature_names_in_")
+        return DeclaredScales.of(self.scale, n_features, names)
 
     def _scales(self, n_features: int) -> np.ndarray:
         # What was fitted, whatever `scale` was set to after that.
         if "scale_" in vars(self) or self._scales_privately:
             return np.asarray(self.scale_, dtype=np.float64)
-        if self.scale is None:
-            return np.ones(n_features)
-        return np.asarray(self.scale, dtype=np.float64)
+        return self._declared_scales(n_features).whole(None)
 
     def _spread(self) -> np.ndarray:
         """Return the length that a score of 1 stands for, along every component."""

@@ -223,7 +223,7 @@ class JoinsCohorts(BasePrivatePCA):
     matrix_mean_ : ndarray of shape (n_features,)
         The mean that it is about, in its units.
     matrix_units_ : ndarray of shape (n_features,)
-        What the features were divided by for it, with private scales; else 1.
+        The private scales that the features were divided by for it, after public ones; else 1.
     matrix_present_ : ndarray of shape (n_features,)
         Share of every feature's entries that are there; 1 unless entries may be missing.
     matrix_numbers_ : ndarray of shape (14,)

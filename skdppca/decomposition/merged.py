@@ -15,6 +15,7 @@ from ..mechanisms.missing import without_empty
 from ..mechanisms.noisy_covariance import NoisyCovariance
 from ..mechanisms.scatter import NoisyScatter
 from ..privacy import PrivacyReport
+from ..privacy.declared import DeclaredScales
 from ..privacy.parts import (
     MOST_PARTS,
     MergedPart,
@@ -45,7 +46,7 @@ class MergedPCA(FittedPCA):
 
     Parameters
     ----------
-    scale : array-like of shape (n_features,), "private" or None, default=None
+    scale : array-like of shape (n_features,), dict, "private" or None, default=None
         What the parts divided the features by.
     missing : {"error", "mean"}, default="error"
         What NaN means in rows to transform: "mean" if it does so in one of the parts.
@@ -61,7 +62,8 @@ class MergedPCA(FittedPCA):
     mean_ : ndarray of shape (n_features,)
         The mean of the parts' means, weighted by their numbers of records.
     scale_ : ndarray of shape (n_features,)
-        With ``scale="private"``: the geometric mean of the parts' private scales, weighted alike.
+        With private scales: the geometric mean of those of the parts, weighted alike. Public ones
+        stand among them as they were given.
     explained_variance_ : ndarray of shape (n_components,)
         Variance along each component within the parts: the mean of the parts' models, weighted by
         their numbers of records. Differences between the parts' means are not in it.
@@ -143,6 +145,12 @@ class Given:
     def matrix(self) -> NoisyScatter | None:
         """Its noisy matrix, if that was released."""
         return matrix_of(self.fitted)
+
+    @cached_property
+    def declared(self) -> DeclaredScales:
+        """Its scales, as far as they were declared."""
+        d = int(self.fitted.n_features_in_)
+        return DeclaredScales.of(self.report.parameters["scale"], d, self.names)
 
     @property
     def n_records(self) -> float:
@@ -275,17 +283,18 @@ def _of_matrices(
             f"n_components={n_components} is more than the {d} features; give at most {d}"
         )
     k = n_components or min(len(one.fitted.components_) for one in given)
-    scale, matrix = told[0]["scale"], reduce(NoisyScatter.merged, matrices)
-    covariance = NoisyCovariance(k, "auto", bool(told[0]["center"]), isinstance(scale, str))
+    declared, matrix = given[0].declared, reduce(NoisyScatter.merged, matrices)
+    private = declared.private if declared.private.any() else None
+    covariance = NoisyCovariance(k, "auto", bool(told[0]["center"]), private)
     release = covariance.read(matrix, searched=all(one["norm_bound"] is None for one in told))
-    if isinstance(scale, str):
+    if private is not None:
         units = matrix.units if release.scale is None else matrix.units * release.scale
         release = replace(release, scale=units)
     details = release.details
     if any(one["missing"] == "mean" for one in told):
         details = details | {"present": matrix.present}
         release = without_empty(matrix.present == 0, release, matrix.mean)
-    return attributes_of(release, d, scale), details
+    return attributes_of(release, declared), details
 
 
 def _of_projectors(
@@ -340,8 +349,10 @@ def _of_projectors(
             "noise_variance_": max(total - float(variances.sum()), 0.0) / (d - k) if d > k else 0.0,
         }
     attributes["mean_"] = shares @ np.stack([fit.mean_ for fit in fits])
-    if isinstance(given[0].report.parameters["scale"], str):
-        attributes["scale_"] = np.exp(shares @ np.log([fit.scale_ for fit in fits]))
+    declared = given[0].declared
+    if declared.private.any():
+        mean = np.exp(shares @ np.log([fit.scale_ for fit in fits]))
+        attributes["scale_"] = np.where(declared.private, mean, declared.whole(None))
     return attributes, details
 
 

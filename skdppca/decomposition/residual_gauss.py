@@ -526,7 +526,7 @@ class ResidualGauss(SubspacePCA):
                 n_components=self.n_components,
                 clip="auto",
                 center=self._finds_centre,
-                correlate=self._scales_privately,
+                correlate=self._standardised(public.n_features),
                 nested=not self.whiten,
             )
         rate = math.inf if self.learning_rate == "auto" else float(self.learning_rate)

@@ -407,22 +407,6 @@ def _numbered(labels: np.ndarray) -> np.ndarray | None:
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.intp)
 
 
-def check_vector(value: Any, n_features: int, name: str, positive: bool = False) -> np.ndarray:
-    """A public vector with one finite entry a feature."""
-    try:
-        vector = np.asarray(value)
-        valid = vector.dtype.kind in "fiub" and vector.shape == (n_features,)
-        with np.errstate(over="ignore"):
-            vector = vector.astype(np.float64)
-    except Exception:
-        valid = False
-    if not valid or not np.isfinite(vector).all():
-        raise ValueError(f"{name} must hold {n_features} finite numbers, one a feature")
-    if positive and not (vector > 0).all():
-        raise ValueError(f"{name} must be positive; set it to 1 for features to leave as they are")
-    return vector
-
-
 def check_reach(
     mean: np.ndarray | None, scale: np.ndarray | None, norm_bound: float | None
 ) -> None:

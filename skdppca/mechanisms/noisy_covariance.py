@@ -116,14 +116,14 @@ class NoisyCovariance:
     clip : {"auto", "spherical"}
     center : bool
         Whether a private centre is found, and corrected by the matrix.
-    correlate : bool
-        Divide by the standard deviations that the matrix itself shows.
+    correlate : ndarray of bool of shape (d,), optional
+        The features that are divided by the standard deviations which the matrix itself shows.
     """
 
     n_components: int | float | str | None
     clip: str
     center: bool
-    correlate: bool = False
+    correlate: np.ndarray | None = None
 
     def corrects(self, data: PrivateData) -> bool:
         """Return whether the last row of the matrix replaces a last mean of all rows.
@@ -190,11 +190,10 @@ class NoisyCovariance:
         scatter, noise_sd, n = matrix.scatter, matrix.noise_sd, matrix.n_rows
         centre, spherical, present = matrix.mean, matrix.spherical, matrix.share_present
         factor, scale = matrix.factor, None
-        if self.correlate and noise_sd:
-            scatter, noise_sd, scale = correlation(scatter, noise_sd, None if spherical else n)
-            if factor is not None and not spherical:  # features are longer than clipping left them
-                scatter, noise_sd = scatter / factor.value, noise_sd / factor.value
-                scale = scale * math.sqrt(factor.value)
+        if self.correlate is not None and noise_sd:
+            total = None if spherical else n
+            taken = 1.0 if factor is None or spherical else factor.value
+            scatter, noise_sd, scale = correlation(scatter, noise_sd, total, self.correlate, taken)
             centre = centre / scale
         found = Eigenvectors(scatter)
         # 2. eigenvalues without the noise's share, and as many components as they support

@@ -94,7 +94,7 @@ class NoisyScatter:
     distance : float
         What a record's distance from the centre is clipped to in a mean.
     units : ndarray of shape (d,)
-        Private scales of the features; 1 without.
+        Private scales of the features; 1 of those without.
     present : ndarray of shape (d,)
         Share of every feature's entries that are there; 0 of one that is taken for empty.
     weight : float

@@ -115,7 +115,11 @@ class NoisySpectrum:
 
 
 def correlation(
-    scatter: np.ndarray, noise_sd: float, total: float | None
+    scatter: np.ndarray,
+    noise_sd: float,
+    total: float | None,
+    which: np.ndarray,
+    clipped: float = 1.0,
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """A noisy scatter matrix over the standard deviations of its own diagonal.
 
@@ -126,6 +130,11 @@ def correlation(
         Standard deviation of the noise on its diagonal, which counts for no less.
     total : float or None
         What the diagonal is to be: the number of rows. None: its own mean.
+    which : ndarray of bool of shape (d,)
+        The features that are divided, one or more; the others keep their units.
+    clipped : float
+        What squares are over those that clipping left, which the matrix shows; the divisors are
+        those of the former.
 
     Returns
     -------
@@ -135,14 +144,19 @@ def correlation(
     scale : ndarray of shape (d,)
         What the features were divided by.
     """
-    diagonal = np.diag(scatter)
+    diagonal = np.diag(scatter)[which]
     hidden = CORRELATION.hidden_of_mean * float(np.mean(diagonal))
     hidden = min(hidden, math.sqrt(len(diagonal)) * noise_sd)
     least = max(CORRELATION.least_of_median * float(np.median(diagonal)), noise_sd, hidden)
     squares = np.maximum(diagonal, least)
     squares = squares / (float(squares.mean()) if total is None else total)
-    scale = np.sqrt(squares)
-    return scatter / np.outer(scale, scale), noise_sd * float(np.mean(1 / squares)), scale
+    square, factor = np.ones(len(which)), np.where(which, clipped, 1.0)
+    square[which] = squares
+    scale = np.sqrt(square)
+    matrix, products = scatter / np.outer(scale, scale), np.outer(factor, factor)
+    matrix /= np.sqrt(products, out=products)
+    divided = noise_sd * float(np.mean(which / square)) / clipped
+    return matrix, divided + noise_sd * float(np.mean(~which)), scale * np.sqrt(factor)
 
 
 def elliptical_variances(sign_values: np.ndarray, iterations: int = 200) -> np.ndarray:

@@ -14,9 +14,10 @@ from sklearn.pipeline import Pipeline
 
 from ..decomposition import BasePrivatePCA
 from ..decomposition.fit_warnings import learns
-from ..decomposition.validation import check_reach, check_vector
+from ..decomposition.validation import check_reach
 from ..neighbors import PrivateNearestCentroid
 from ..privacy import GaussianEvent, PrivacyEvent
+from ..privacy.declared import DeclaredScales, check_vector
 from ..private_data import Public
 from ..releasing import make_plain
 
@@ -121,15 +122,30 @@ class Candidates:
             for (name, step), own in zip(self.private.items(), ours, strict=False)
         ]
 
-    def check(self, public: Public, mus: Sequence[float], ours: Sequence[Ours]) -> None:
-        """Refuse candidates that could not be fitted, or whose steps cost more than `mus`."""
+    def check(
+        self,
+        public: Public,
+        mus: Sequence[float],
+        ours: Sequence[Ours],
+        declared: DeclaredScales,
+    ) -> None:
+        """Refuse candidates that could not be fitted, or whose steps cost more than `mus`.
+
+        Parameters
+        ----------
+        public : Public
+        mus : sequence of float
+        ours : sequence of mapping
+        declared : DeclaredScales
+            The scales of all candidates.
+        """
         for parameters in self.grid:
             candidate = self.candidate(parameters, ours)
             for given, mu in zip(candidate, mus, strict=True):
                 given._validate_params()
                 step = make_plain(copy.copy(given))
                 event = (
-                    _check_pca(step, public)
+                    _check_pca(step, public, declared)
                     if isinstance(step, BasePrivatePCA)
                     else _check_classifier(step, candidate[0], public)
                 )
@@ -176,14 +192,11 @@ class Candidates:
 
 
 def public_vectors(
-    step: BasePrivatePCA, n_features: int
+    step: BasePrivatePCA, declared: DeclaredScales
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """The public mean, in units of the scaled features, and the public scales."""
-    scale = mean = None
-    if step.scale is not None and not step._scales_privately:
-        scale = check_vector(step.scale, n_features, "scale", positive=True)
-    if step.mean is not None:
-        mean = check_vector(step.mean, n_features, "mean")
+    scale = declared.public
+    mean = None if step.mean is None else check_vector(step.mean, len(declared.private), "mean")
     check_reach(mean, scale, None)
     return (mean if mean is None or scale is None else mean / scale), scale
 
@@ -205,10 +218,12 @@ def _with_parameters(
     return clone(given).set_params(**clone(own, safe=False), **ours)
 
 
-def _check_pca(step: BasePrivatePCA, public: Public) -> PrivacyEvent:
+def _check_pca(step: BasePrivatePCA, public: Public, declared: DeclaredScales) -> PrivacyEvent:
     """Refuse what a fit would refuse; what it costs."""
     step._check_parameters(public.n_features)
-    mean, _ = public_vectors(step, public.n_features)
+    mean, _ = public_vectors(step, declared)
+    if isinstance(step.scale, Mapping):
+        step.scale = declared.entries
     check_reach(mean, None, step.norm_bound)
     step._mechanism(public)
     event = step._event(public)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import Pipeline
 
+from ..decomposition import BasePrivatePCA
 from ..exceptions import MovingFoldsWarning
 from ..neighbors import PrivateNearestCentroid
 from ..privacy import PrivacyEvent, compose, epsilon_of_event
@@ -170,8 +171,11 @@ def _cost(step: PrivateStep, n_features: int, is_sparse: bool) -> PrivacyEvent:
     if isinstance(step, PrivateNearestCentroid):
         return step._event()
     public = Public(n_features, step.adjacency, step.unit, is_sparse)
-    step._mechanism(public)
-    return step._event(public)
+    own: BasePrivatePCA = step
+    if isinstance(step.scale, Mapping):  # whose columns they are changes no cost
+        own = clone(step).set_params(scale="private" if step._scales_privately else None)
+    own._mechanism(public)
+    return own._event(public)
 
 
 def _private_steps(estimator: Any) -> list[PrivateStep]:

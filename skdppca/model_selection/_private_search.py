@@ -23,6 +23,7 @@ from ..decomposition.validation import check_domain, check_groups, check_rows, c
 from ..noise import NoiseSource
 from ..privacy import PrivacyEvent
 from ..privacy.charging import check_accounted
+from ..privacy.declared import DeclaredScales
 from ..privacy.events import MOST_RUNS
 from ..privacy.fit_report import jsonable
 from ..private_data import PrivateData, Public
@@ -55,7 +56,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
         behind see one row of zeros. What a step does to the rows of X beyond that is trusted. The
         estimator says what a record is (`adjacency`, `unit`), and what is public (`mean`, `scale`,
         `norm_bound`), to the scores too, whatever the candidates. Its `epsilon` and `delta` are not
-        used. With ``scale="private"`` every candidate pays for its own scales.
+        used. With private scales every candidate pays for its own.
     param_grid : dict or list of dict
         Public: parameters of the private PCA and of the classifier, or others to put in their
         place.
@@ -86,7 +87,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
         Index of the winner in ``list(ParameterGrid(param_grid))``.
     best_score_ : float
         The winner's score: noisy mean over the records of the clipped squared length that its
-        components capture, in squared units of the scaled features. With ``scale="private"``, the
+        components capture, in squared units of the scaled features. With private scales, the
         search finds scales once for that, ``privacy_.details["search"]["score_scale"]``. With a
         classifier, the noisy share of the records that it classifies right. Biased upwards a
         little, being the largest of several.
@@ -225,7 +226,8 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
                     "target y is None; give the label of every row, as fit(X, y)"
                 )
             class_numbers(y, classifier._public_classes(), checked.shape[0])
-        mean, scale = public_vectors(step, checked.shape[1])
+        declared = step._declared_scales(checked.shape[1])
+        mean, scale = public_vectors(step, declared)
         records = Records.of(checked, labels, scale, self.n_jobs, may_miss=step._may_miss)
         for parameters in candidates.grid:  # or only those would fail that n is too large for
             check_domain(candidates.candidate(parameters)[0], records.private_n)
@@ -243,7 +245,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
             is_sparse=sparse.issparse(checked),
             n_records=records.private_n if step.adjacency == "replace-one" else None,
         )
-        candidates.check(public, mus, budgets)
+        candidates.check(public, mus, budgets, declared)
         rehearse_winner(candidates, before, public.n_features)
         fit_all = workers(self.n_jobs)
         (first,) = candidates.candidate(
@@ -268,7 +270,7 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
         fit = partial(fit_candidate, rows, groups, y, checked if classifiers else rows)
 
         def search(data: PrivateData) -> Best:
-            scorer = self._scorer(data, labels, candidates, plan)
+            scorer = self._scorer(data, labels, candidates, plan, declared)
             drawn, fits = self._runs(candidates, budgets, data.noise)
             score, run, (winner, _) = best_run(fits, fit, partial(_score, scorer), fit_all)
             return winner, drawn[run], score, scorer.details
@@ -323,14 +325,13 @@ class PrivateSearchCV(WinnerMixin, MetaEstimatorMixin, Estimator):
         groups: np.ndarray | None,
         candidates: Candidates,
         plan: SearchPlan,
+        declared: DeclaredScales,
     ) -> Scorer | HitScorer:
         step = candidates.pca
         with np.errstate(all="ignore"):  # whatever the caller asked for: a warning would tell
             if len(candidates.private) > 1:
                 return HitScorer(data.ask_count(data.remaining), groups, plan.mu_score)
-            return prepare_scorer(
-                data, step._finds_centre, plan.mu_score, scaled=step._scales_privately
-            )
+            return prepare_scorer(data, step._finds_centre, plan.mu_score, declared)
 
     def _results(
         self, best: Best, plan: SearchPlan, candidates: Candidates, before: list[tuple[str, Any]]

@@ -15,6 +15,7 @@ from ..mechanisms.clipping import expected_norms, find_radius, with_typical_norm
 from ..mechanisms.scales.private_scales import private_scales
 from ..neighbors import nearest_class
 from ..privacy import PrivacyFilter
+from ..privacy.declared import DeclaredScales
 from ..private_data import PrivateData
 from ..records import Records
 from ..statistics import BoundedTotal, CapturedTotal, Distances, Spreads
@@ -91,7 +92,7 @@ class Scorer:
     mu : float
         The cost of one score.
     scale : ndarray of shape (n_features,) or None
-        The search's own scales ``s_0``, by which these records are divided; None if the scales are
+        The search's own scales ``s_0``, by which these records were divided; None if the scales are
         public, and so the same for all candidates.
     """
 
@@ -127,7 +128,7 @@ class Scorer:
 
 
 def prepare_scorer(
-    data: PrivateData, centred: bool, mu_score: float, scaled: bool = False
+    data: PrivateData, centred: bool, mu_score: float, declared: DeclaredScales | None = None
 ) -> Scorer:
     """Find what all scores share, with all of the budget.
 
@@ -139,14 +140,15 @@ def prepare_scorer(
         Whether a private centre is found.
     mu_score : float
         What one score costs.
-    scaled : bool
-        Whether private scales are found.
+    declared : DeclaredScales, optional
+        The scales of all candidates; by the public ones the features were divided before.
     """
     scale = None
-    if scaled:
-        found = private_scales(data, located=centred)
+    if declared is not None and declared.private.any():
+        found = private_scales(data, located=centred, private=declared.private)
         located = data.centred_at(found.location) if centred else data
-        data, scale = located.split(data.remaining).scaled(found.scale), found.scale
+        data = located.split(data.remaining).scaled(found.scale)
+        scale = declared.whole(found.scale)
     data = data.ask_count(data.fraction(SEARCH.count_share))
     data = rough_centre(data).data if centred else with_typical_norm(data)
     radius = data.norm_bound

@@ -22,7 +22,6 @@ from ..decomposition.validation import (
     check_reach,
     check_rows,
     check_unclipped,
-    check_vector,
     class_numbers,
     public_classes,
 )
@@ -37,6 +36,7 @@ from ..mechanisms.clipping import (
 )
 from ..privacy import GaussianEvent, PrivacyEvent
 from ..privacy.charging import check_accounted
+from ..privacy.declared import check_vector
 from ..private_data import PrivateData, Public
 from ..records import MAX_ROWS, Records
 from ..releasing import (

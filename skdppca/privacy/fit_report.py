@@ -18,6 +18,7 @@ from msgspec import Meta, MsgspecError, Struct, convert
 from .._text import html_table, listed, printable, protected_together
 from .._text.digits import up
 from .chain import Receipt, ReleaseRow, canonical
+from .declared import DeclaredScales, finds_scales
 from .events import ComposedEvent, Event, PrivacyEvent
 from .grown import cost_in_all, cost_to_most, is_declared, joined_fits, paid_for
 from .pricing import compose, epsilon_of_event, is_affordable
@@ -532,12 +533,18 @@ def no_scales(report: PrivacyReport) -> list[str]:
     All of them are 1 then, which the hash of the released scales tells.
     """
     scales = [released for released in report.released if released.name == "scale"]
-    if report.parameters.get("scale") != "private" or math.isinf(report.epsilon) or not scales:
+    asked = report.parameters.get("scale")
+    if not finds_scales(asked) or math.isinf(report.epsilon) or not scales:
         return []
     shape = scales[0].shape
     if len(shape) != 1 or not 0 < shape[0] <= MOST_SCALES:  # as a report that was made up may say
         return []
-    return [NO_SCALES] if scales[0] == Released.of("scale", np.ones(shape)) else []
+    try:
+        none = DeclaredScales.of(asked, shape[0], report.feature_names).whole(None)
+    except ValueError:  # likewise
+        return []
+    arrays = [none, none.astype(np.float32)]
+    return [NO_SCALES] if scales[0] in [Released.of("scale", one) for one in arrays] else []
 
 
 def dearest(spendings: Sequence[Spending]) -> Fraction | float:

@@ -12,6 +12,7 @@ from typing import Any
 
 from .._text import INTERACTION, digits, is_one, protected_together, shown
 from ..privacy import GaussianEvent, PrivacyReport, epsilon_of_event
+from ..privacy.declared import public_part
 from ..privacy.fit_report import MERGED, NO_LEDGER, SITES_LEDGERS, is_grown
 from ..privacy.gdp import float_up
 from ..privacy.grown import joined_fits, receipts_of
@@ -265,11 +266,9 @@ def _as_call(parameters: Document) -> str:
 
 
 def _declared_public(parameters: Document) -> list[tuple[str, Any]]:
-    return [
-        (name, parameters[name])
-        for name, usual in DECLARED.items()
-        if parameters.get(name, usual) not in (usual, "private")
-    ]
+    given = {name: parameters.get(name, usual) for name, usual in DECLARED.items()}
+    given["scale"] = public_part(given["scale"])
+    return [(name, given[name]) for name, usual in DECLARED.items() if given[name] != usual]
 
 
 def _short(value: Any) -> str:

@@ -140,9 +140,10 @@ def build(estimator: Any, mu: float | None, n_records: int = 21, n_features: int
     public = Public(n_features, estimator.adjacency, n_records=n, in_memory=True)
     event = estimator._event(public) if mu is None else GaussianEvent(mu)
     method = estimator._mechanism(public)
-    if estimator._scales_privately:
-        method = standardised(method, event, estimator._finds_centre)
-    centre = estimator._public_centre(estimator.mean, None, n_features)
+    declared = estimator._declared_scales(n_features)
+    if declared.private.any():
+        method = standardised(method, event, estimator._finds_centre, declared.private)
+    centre = estimator._public_centre(estimator.mean, declared.public, n_features)
     return Audited(method, public, event, centre, estimator.norm_bound)
 
 

@@ -221,6 +221,9 @@ CASES = {
     "nested spheres": Case(maker(DPGauss), **NESTED),
     "nested spheres, about 0": Case(maker(DPGauss, center=False), **NESTED | {"runs": {}}),
     "private scales": Case(maker(DPGauss, scale="private", norm_bound=RADIUS), **SCALED),
+    "private scale of one feature": Case(
+        maker(DPGauss, scale=["private", 2.0], norm_bound=RADIUS), **SCALED
+    ),
     "KDPPCA, block": Case(maker(KDPPCA, **SLOW), **OPPOSITE),
     "KDPPCA, block, split": Case(maker(KDPPCA, **SLOW, **SPLIT), **OPPOSITE),
     "KDPPCA, deflation": Case(maker(KDPPCA, 2, **DEFLATED), **SECOND),

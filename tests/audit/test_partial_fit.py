@@ -36,6 +36,7 @@ WAYS = {
     "spherical": {"clip": "spherical"},
     "told all": {"mean": np.full(D, 3.0), "norm_bound": 9.0},
     "private scales": {"scale": "private"},
+    "scales by column": {"scale": [2.0, "private", "private", 1.0]},
     "missing": {"missing": "mean"},
     "scales, missing": {"scale": "private", "missing": "mean"},
     "drift": {"forget": "auto"},

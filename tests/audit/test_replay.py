@@ -54,6 +54,7 @@ CONTAINERS = ("dense", "fortran", "float32", "csr", "csr in parts", "list", "gro
 ROWS, SPARSE = CONTAINERS[:6], ("csr", "csr in parts")
 RNG = np.random.default_rng(0)
 MEAN, SCALES = np.linspace(1, 4, D), np.array([5.0, 3.0, 1.0, 1.0, 0.5])
+BY_COLUMN = ["private", 3.0, "private", 1.0, 0.5]
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,10 @@ VARIANTS = {
     **{name: Variant(method.estimator) for name, method in METHODS.items()},
     **{
         f"{name}, private scales": Variant(method.estimator, {"scale": "private"})
+        for name, method in METHODS.items()
+    },
+    **{
+        f"{name}, scales by column": Variant(method.estimator, {"scale": BY_COLUMN})
         for name, method in METHODS.items()
     },
     **{
@@ -276,6 +281,7 @@ def with_holes(records: list[np.ndarray]) -> list[np.ndarray]:
 ABSENT = {
     **{name: Variant(method.estimator, {"missing": "mean"}) for name, method in METHODS.items()},
     "DPGauss, private scales": Variant(DPGauss, {"missing": "mean", "scale": "private"}),
+    "DPGauss, scales by column": Variant(DPGauss, {"missing": "mean", "scale": BY_COLUMN}),
     "DPGauss, told all": Variant(
         DPGauss, {"missing": "mean", "norm_bound": 9.0, "mean": MEAN, "scale": SCALES}
     ),
@@ -597,6 +603,7 @@ OTHERS: dict[str, Callable[[str, bool], Method]] = {
     "search, private scales": partial(search, pca=DPGauss, scale="private"),
     "search, missing": partial(search, pca=DPGauss, missing="mean"),
     "search, classifier": search_classifier,
+    "search, scales by column": partial(search, pca=DPGauss, scale=BY_COLUMN),
     "search, classifier, private scales": partial(search_classifier, scale="private"),
     "map": in_map,
     "map, labelled": partial(in_map, labelled=True),
@@ -698,6 +705,15 @@ def test_a_sensitivity_that_is_too_small_by_sqrt2_is_convicted(name: str, monkey
     assert convicted(ASKED_BY[name]("add-remove", False)) == "moved"
 
 
+@pytest.mark.parametrize(("name", "epsilon"), [("ColumnCells", 20.0), ("MeanSquares", 200.0)])
+def test_too_small_a_sensitivity_of_some_columns_is_convicted(name, epsilon, monkeypatch):
+    kind = KINDS[name]
+    honest = kind.sensitivity
+    monkeypatch.setattr(kind, "sensitivity", lambda self, adj: honest(self, adj) / math.sqrt(2))
+    fit = fit_of("DPGauss, scales by column", epsilon)
+    assert convicted(fit("add-remove", False)) == "moved"
+
+
 def test_every_statistic_is_weakened_once():
     kinds = {name for name, kind in KINDS.items() if issubclass(kind, Statistic)}
     assert kinds == set(ASKED_BY), "add a fit that asks it to ASKED_BY"
@@ -745,7 +761,7 @@ def exact_classes(scores: np.ndarray, means: np.ndarray) -> np.ndarray:
     return nearest_class(scores, np.vstack([own + 1, own - 1, own + 1e9]))
 
 
-def exact_units(data: PrivateData, located: bool) -> Scales:
+def exact_units(data: PrivateData, located: bool, private: np.ndarray) -> Scales:
     X = np.clip(data.source.rows.X, -1e6, 1e6)
     return Scales(np.median(X, axis=0), 0.1 + X.std(axis=0))
 

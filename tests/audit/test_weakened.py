@@ -179,6 +179,13 @@ FAULTS = {
     "the sensitivity of a single sum": Fault(
         ("GDPPCA",), ((KendallMatrix, "sensitivity", lambda *_: 1.0),), 2.2
     ),
+    # The norm of a record's squares is told by one feature, and bounded for it.
+    "no clipping of the squares of one feature": Fault(
+        (replace(FAR_ROWS.alone, make=maker(KDPPCA, scale=["private", 2.0])),),
+        ((columns, "clip_weights", unclipped),),
+        21.0,
+        paid=20.0,
+    ),
     # Each of d counts moves by 1, but they are released together.
     "the sensitivity of one feature": Fault(
         (SCALED,),

@@ -63,6 +63,21 @@ def test_a_feature_that_drowns_the_others_is_named(fit, rows, tmp_path, more):
     assert ("almost only 'x1'" in result.out) == ("almost only" in result.out) == (not more)
 
 
+@pytest.mark.parametrize("method", ["gauss", "gdppca"])  # in passes over the file, and in memory
+def test_private_scales_of_some_columns(fit, tmp_path, method):
+    told = ("--scale", "private:age,pulse", "--epsilon", 20, "-k", 2, "--method", method)
+    assert fit(*told).status == 0
+    with np.load(tmp_path / "out" / "components.npz") as arrays:
+        assert arrays["scale"][1:3].tolist() == [1.0, 1.0]
+        assert 2 < arrays["scale"][0] < 8 and arrays["scale"][3] != 1
+
+
+def test_names_of_columns_need_a_table(fit, rows, tmp_path):
+    np.save(tmp_path / "t.npy", rows)
+    result = fit("--scale", "private:age", data=tmp_path / "t.npy")
+    assert_refused(result, "need a table with named columns")
+
+
 def test_the_arrays_are_the_fitted_attributes(fit, rows, tmp_path):
     fit("-k", 2, "--epsilon", "inf")
     exact = PCA(2).fit(rows)
@@ -274,7 +289,15 @@ REFUSED = {
         "-k must be an int in the range [1, inf)",
     ),
     "no bound": (("--norm-bound", 0), "--norm-bound must be a float in the range (0.0, inf)"),
-    "other scales": (("--scale", 3), "invalid choice: '3'"),
+    "other scales": (("--scale", 3), "3 is no scale; write private"),
+    "scales of no column": (
+        ("--scale", "private:agee"),
+        "--scale private:agee: table.csv has no such feature; it has 'age', 'height'",
+    ),
+    "scales of a column that is left out": (
+        ("--scale", "private:age", "--drop", "age"),
+        "--scale private:age: table.csv has no such feature",
+    ),
     "over budget": (
         ("--epsilon", 3),
         "epsilon 3 at delta 1e-06 was asked for, and 2 is left (epsilon 0 of 2 is spent)",

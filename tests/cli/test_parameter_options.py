@@ -1,6 +1,8 @@
 """Options follow the parameters that they stand for."""
 
 import inspect
+import re
+from argparse import ArgumentTypeError
 
 import pytest
 
@@ -8,9 +10,10 @@ from skdppca import PrivatePCA
 from skdppca._sklearn import StrOptions
 from skdppca.cli import _parser
 from skdppca.cli._fit_command import FitCommand
+from skdppca.cli._parameter_options import scales
 from skdppca.planner import plan
 
-WORDS = {"fit": ("adjacency", "scale", "missing"), "plan": ("missing", "tails", "gap")}
+WORDS = {"fit": ("adjacency", "missing"), "plan": ("missing", "tails", "gap")}
 
 
 def actions(command):
@@ -40,6 +43,32 @@ def test_an_option_has_the_default_of_the_parameter(command, of):
     assert len(shared) > 1
     for name in {*shared} - own - {"method", "spectrum", "unit"}:
         assert found[name].default == parameters[name].default
+
+
+@pytest.mark.parametrize(
+    ("text", "scale"),
+    [
+        ("private", "private"),
+        ("private:age", {"age": "private"}),
+        ('private:age, "weight, kg"', {"age": "private", "weight, kg": "private"}),
+        ("private:", {"": "private"}),
+    ],
+)
+def test_private_scales_are_those_of_all_columns_or_of_the_named(text, scale):
+    assert scales(text) == scale
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("3", "3 is no scale; write private, or private:age,bmi"),
+        ("privat:age", "did you mean private?"),
+        ("private:age,age", "names a column twice"),
+    ],
+)
+def test_other_texts_are_no_scales(text, says):
+    with pytest.raises(ArgumentTypeError, match=re.escape(says)):
+        scales(text)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,7 @@ def test_it_is_what_partial_fit_gives(update, grown, tables, ledgers, tmp_path):
 
 REFUSED = {
     "private scales": (("--scale", "private"), "--scale private, but the cohorts before"),
+    "scales of a column": (("--scale", "private:age"), "but the cohorts before"),
     "another centre": (("--no-center",), "released with no --no-center"),
     "neighbours": (("--adjacency", "replace-one"), "is for --adjacency add-remove, and this fit"),
     "groups": (("--groups", "pulse"), "protects every row alone"),

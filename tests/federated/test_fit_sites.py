@@ -75,6 +75,7 @@ QUICK = {("DPGauss", "rows"), ("DPPowerMethod", "scales")}
 DATA = {
     "rows": (X, None, {}),
     "scales": (X, None, {"scale": "private"}),
+    "by column": (X, None, {"scale": ["private", 3, "private", 1, 1, 1]}),
     "public": (X, None, {"scale": [5, 3, 2, 1, 1, 1], "mean": np.full(6, 10.0), "norm_bound": 9}),
     "groups": (X, GROUPS, {"unit": "patient"}),
     "sparse": (SPARSE, None, {}),
@@ -341,6 +342,7 @@ class Unreached:
         (DPPowerMethod(2, protect="interaction"), "protect no less"),
         (DPGauss(7), "choose at most 6"),
         (DPGauss(2, scale=[1, 2]), "scale must hold 6"),
+        (DPGauss(2, scale={"x": "private"}), "X has no column names|names 'x'"),
         (DPGauss(2, scale=[1e-40] * 6, mean=[1e40] * 6), "choose units in which it does not"),
         (DPGauss(2, epsilon=1e-12, delta=1e-12), "ask for more noise than the grid"),
     ],

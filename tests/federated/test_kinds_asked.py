@@ -25,6 +25,7 @@ SPARSE = sparse.random_array((600, 40), density=0.1, rng=RNG, format="csr")
 FITS = [
     (X, None, {}),
     (X, None, {"scale": "private"}),
+    (X, None, {"scale": ["private", 3, "private", 1, 1, 1]}),
     (X, None, {"scale": [5, 3, 2, 1, 1, 1], "mean": np.full(6, 10.0), "norm_bound": 9.0}),
     (X, None, {"n_components": None}),
     (X, GROUPS, {"unit": "patient"}),

@@ -80,7 +80,8 @@ def test_features_that_noise_hides_do_not_outweigh_the_others_in_correlations(se
     scatter = np.zeros((28, 28))
     scatter[:8, :8] = 50.0 * (1 + np.eye(8))
     noise = np.random.default_rng(seed).normal(size=(28, 28))
-    matrix, _, scale = correlation(scatter + (noise + noise.T) / 2, 1.0, None)
+    every = np.ones(28, bool)
+    matrix, _, scale = correlation(scatter + (noise + noise.T) / 2, 1.0, None, every)
     first = decreasing_eigh(matrix)[1][0]
     assert np.linalg.norm(first[:8]) > 0.95
     np.testing.assert_allclose(scale[:8] / scale[0], 1.0, atol=0.05)

@@ -12,6 +12,7 @@ from skdppca.model_selection import PrivateSearchCV, _private_search, price
 from skdppca.model_selection._scorer import Scorer, prepare_scorer
 from skdppca.noise import NoiseSource
 from skdppca.privacy import PrivacyFilter
+from skdppca.privacy.declared import DeclaredScales
 from skdppca.private_data import PrivateData, Public
 from skdppca.records import Records
 
@@ -22,6 +23,7 @@ RNG = np.random.default_rng(0)
 UNITS = np.array([1e-3, 1.0, 1e4, 10.0, 1e-2])
 STANDARD = RNG.normal(size=(3000, 2)) @ RNG.normal(size=(2, D)) + RNG.normal(size=(3000, D))
 X = STANDARD * UNITS
+EVERY = DeclaredScales.of("private", D)
 GRID = {"clip": ["auto", "spherical"]}
 
 
@@ -121,7 +123,7 @@ def test_with_few_records_there_are_no_scales_and_still_a_score():
         noise=NoiseSource(0),
         centre=np.zeros(D),
     )
-    scorer = prepare_scorer(data, centred=True, mu_score=0.1, scaled=True)
+    scorer = prepare_scorer(data, centred=True, mu_score=0.1, declared=EVERY)
     np.testing.assert_array_equal(scorer.scale, np.ones(D))
     assert np.isfinite(replace(scorer, mu=1.0)(np.eye(D)[:2], np.ones(D)))
 

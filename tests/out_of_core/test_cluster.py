@@ -249,6 +249,12 @@ def test_public_scales_divide_the_features():
     assert_same_release(seeded(scale=scale).fit(as_dask(X)), seeded(scale=scale).fit(X))
 
 
+def test_scales_by_column_are_found_by_the_names_of_a_data_frame():
+    frame, scale = pd.DataFrame(X, columns=NAMES), {NAMES[0]: "private", NAMES[1]: 2.5}
+    fitted = seeded(scale=scale).fit(dd.from_pandas(frame, npartitions=3))
+    assert_same_release(fitted, seeded(scale=scale).fit(frame))
+
+
 def test_the_order_in_which_tasks_end_changes_no_bit():
     def delayed(block):
         time.sleep(random.random() / 100)

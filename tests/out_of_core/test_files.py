@@ -84,6 +84,7 @@ CASES = {
     "filtered": (filtered, TABLE, {}),
     "threads": (parquet, TABLE, {"n_jobs": 2}),
     "private scales": (parquet, TABLE, {"scale": "private"}),
+    "scales by column": (parquet, TABLE, {"scale": {NAMES[0]: "private", NAMES[1]: 2.5}}),
     "missing": (parquet, pd.DataFrame(HOLED, columns=NAMES), {"missing": "mean"}),
     "missing in csv": (csv_files, pd.DataFrame(HOLED, columns=NAMES), {"missing": "mean"}),
     "an empty column": (

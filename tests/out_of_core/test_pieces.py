@@ -32,6 +32,7 @@ CASES = {
     "sparse": (SPARSE, None, {}),
     "groups": (X, GROUPS, {"unit": "patient"}),
     "private scales": (X, None, {"scale": "private"}),
+    "scales by column": (X, None, {"scale": ["private", 2.5, *["private"] * (D - 2)]}),
     "missing": (np.where(GENERATOR.random(X.shape) < 0.1, np.nan, X), None, {"missing": "mean"}),
     "single precision": (X.astype(np.float32), None, {}),
     "no noise": (X, None, {"epsilon": np.inf}),

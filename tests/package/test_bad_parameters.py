@@ -82,6 +82,10 @@ BAD_PARAMETERS = [
         for scale in ([1.0, 0.0, 3.0], [1.0, -1.0, 3.0])
     ),
     ({"scale": TINY}, "scale must be positive"),
+    ({"scale": ["private", 1.0]}, "scale has 2 entries, but X has 3 features"),
+    ({"scale": ["private", 0.0, 3.0]}, "scale has 0.0 for column 2; give a positive finite number"),
+    ({"scale": ["private", "privat", 3.0]}, "'privat' for column 2.*did you mean 'private'"),
+    ({"scale": {"age": "private"}}, "scale names 'age', but X has no column names"),
     ({"mean": [1e300] * 3, "scale": [1e-300] * 3}, "mean|scale"),
     ({"random_state": np.random.mtrand._rand}, "random_state is numpy's global random state"),
     ({"kernel": np.tanh}, r"kernel=numpy\.tanh .*set kernel_bound"),
@@ -228,7 +232,7 @@ def assert_finite_or_free(factory, X, parameter, values, **given):
             assert accountant.receipts == ()
             continue
         names = ["components_", "explained_variance_", "mean_", "noise_variance_"]
-        for name in released(pca, names + ["scale_"] * isinstance(pca.scale, str)):
+        for name in released(pca, names + ["scale_"] * pca._scales_privately):
             assert np.isfinite(getattr(pca, name)).all(), (value, name)
 
 
@@ -239,10 +243,11 @@ def assert_finite_or_free(factory, X, parameter, values, **given):
         ("epsilon", [5e-324, 1e-300, 1e-12, 1e6, 1e300]),
         ("delta", [5e-324, 1e-300, 0.5, 1 - 1e-16]),
         ("norm_bound", 10.0 ** np.arange(-308, 309, 22)),
+        ("scale", [["private"] * 10 + [size] * 10 for size in 10.0 ** np.arange(-308, 309, 44)]),
         ("scale", [np.full(20, size) for size in 10.0 ** np.arange(-308, 309, 22)]),
         ("mean", [np.full(20, size) for size in 10.0 ** np.arange(0, 309, 22)]),
     ],
-    ids=["epsilon", "delta", "norm_bound", "scale", "mean"],
+    ids=["epsilon", "delta", "norm_bound", "scales by column", "scale", "mean"],
 )
 @pytest.mark.parametrize("container", but_the_first_slow([np.asarray, sparse.csr_array]))
 @pytest.mark.parametrize("every", but_the_first_slow([5, 1]))

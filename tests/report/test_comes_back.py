@@ -150,6 +150,7 @@ RELEASES = {
     "all components": lambda: DPGauss(None).fit(FRAME),
     "float32": lambda: DPGauss(2).fit(FRAME.astype(np.float32)),
     "private scales": lambda: DPGauss(2, scale="private").fit(FRAME),
+    "scales by column": lambda: DPGauss(2, scale={"a": "private", "b": 4.5}).fit(FRAME),
     "public facts": lambda: DPGauss(2, **PUBLIC).fit(FRAME),
     "missing": lambda: DPGauss(2, missing="mean").fit(FRAME.mask(FRAME > 9)),
     "seeded": lambda: DPGauss(2, random_state=0).fit(FRAME),

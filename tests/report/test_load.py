@@ -28,6 +28,7 @@ FITS = {
     "float32": DPGauss(2),
     "auto": PrivatePCA("auto", epsilon=3.0),
     "private scales": DPGauss(2, epsilon=4.0, scale="private"),
+    "scales by column": DPGauss(2, epsilon=4.0, scale=["private", "private", 3.0, 1.0]),
     "public scales": DPGauss(2, scale=[1.0, 2.0, 3.0, 4.0], whiten=True),
     "missing": DPGauss(2, epsilon=3.0, missing="mean"),
     "exchange": DPGauss(2, adjacency="replace-one"),

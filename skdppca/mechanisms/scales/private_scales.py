@@ -12,6 +12,7 @@ from ...privacy import GaussianEvent, NonPrivateEvent, PrivacyEvent
 from ...private_data import PrivateData
 from ...records import ColumnFunction
 from ...statistics import Count, MeanSquares
+from ...statistics.fields import LARGEST
 from ...statistics.lemmas import psd_sum
 from ..base import BUDGET, Mechanism, Release
 from .octaves import (
@@ -49,9 +50,21 @@ class SquareConstants:
 
 SQUARES = SquareConstants()
 
+# What features are divided by whose squares are not asked about: the largest number that a question
+# holds.
+OTHERS = LARGEST
+
+
+def replaced(every: np.ndarray, columns: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return a copy of an array, with other values at some places."""
+    every = every.copy()
+    every[columns] = values
+    return every
+
 
 def root_mean_squares(
     data: PrivateData,
+    columns: np.ndarray,
     centre: np.ndarray,
     unit: np.ndarray,
     present: np.ndarray,
@@ -59,8 +72,13 @@ def root_mean_squares(
 ) -> np.ndarray:
     """Mean squares of the deviations from `mean`, in units of `unit`; 1 if noise would hide them.
 
+    Squares of all other features are divided by `OTHERS`, which leaves nothing of them: the norm
+    that a record is clipped by, and so the noise, are those of these features alone.
+
     Parameters
     ----------
+    columns : ndarray of shape (d,)
+        The features.
     centre, unit : ndarray of shape (d,)
         Public or released: what they are asked about, and a rough scale.
     present : ndarray of shape (d,)
@@ -74,7 +92,7 @@ def root_mean_squares(
     ndarray of shape (d,)
         At least `SQUARES.least_root`.
     """
-    d = data.n_features
+    d = len(columns)
     mu = data.fraction(SQUARES.share)
     # The bound, over sqrt(d), at which a mean square's noise would be 1.
     reach = present * data.effective(mu) / (math.sqrt(d) * psd_sum(1.0, data.public.adjacency))
@@ -82,8 +100,9 @@ def root_mean_squares(
     hidden = SQUARES.most_noise * reach < bound
     if hidden.all():
         return np.ones(d)
-    squares = MeanSquares(centre, unit, bound * math.sqrt(d))
-    total = data.ask(squares, mu, "mean squares").value
+    wide = replaced(np.full(data.n_features, OTHERS), columns, unit)
+    squares = MeanSquares(replaced(data.centre, columns, centre), wide, bound * math.sqrt(d))
+    total = data.ask(squares, mu, "mean squares").value[columns]
     about_mean = total / present / (1 + ((mean - centre) / unit) ** 2)
     roots = np.sqrt(np.maximum(about_mean, SQUARES.least_root**2))
     return np.where(hidden, 1.0, roots)
@@ -128,13 +147,15 @@ class Scales:
     scale: np.ndarray
 
 
-def exact_scales(data: PrivateData, located: bool) -> Scales:
+def exact_scales(data: PrivateData, located: bool, private: np.ndarray) -> Scales:
     """Means and standard deviations of the rows' values, not private; 1 for a constant feature.
 
     Parameters
     ----------
     located : bool
         Deviations are from the means; else from `data.centre`, and so are root mean squares.
+    private : ndarray of bool of shape (d,)
+        The features that are sought; the others stay at `data.centre`, with 1.
 
     Raises
     ------
@@ -157,69 +178,91 @@ def exact_scales(data: PrivateData, located: bool) -> Scales:
     n = np.maximum(total(lambda x, j: np.ones_like(x)), 1.0)
     location = total(lambda x, j: x) / n if located else data.centre
     variance = total(lambda x, j: (x - location[j]) ** 2) / n
-    if not np.isfinite(variance).all():
+    if not np.isfinite(variance[private]).all():
         raise ValueError("X holds values too large to be squared; scale it down")
     # What rounding leaves of no variance at all, as in scikit-learn's StandardScaler.
     u = np.finfo(np.float64).eps
     constant = variance <= n * u * variance + (n * u * location) ** 2
-    return Scales(location, np.where(constant, 1.0, np.sqrt(variance)))
+    return Scales(
+        np.where(private, location, data.centre),
+        np.where(constant | ~private, 1.0, np.sqrt(variance)),
+    )
 
 
-def private_scales(data: PrivateData, located: bool) -> Scales:
+def private_scales(data: PrivateData, located: bool, private: np.ndarray) -> Scales:
     """Rough means, and spreads of the values about them or about `data.centre`.
 
     Parameters
     ----------
     located : bool
         Means are sought.
+    private : ndarray of bool of shape (d,)
+        The features that are sought, one or more; public. The others stay at `data.centre`, with 1.
 
     Notes
     -----
     A question is one Gaussian query about the histograms of many features. Which features, and
     where their cells are, follows from earlier answers; all else is made of the answers alone.
     Absent entries lie in no cell.
+
+    With p of the features, the histograms are those of a table of p features, and so are their
+    sensitivity ``sqrt(p)`` and their noise: see the proof of `ColumnCells`, which names its
+    features. `MeanSquares` is asked of all features, and its bound on a record, which is its
+    sensitivity, is ``sqrt(p)`` times a number; its proof holds for any positive units.
     """
     nothing = Scales(data.centre, np.ones(data.n_features))
+    columns = np.flatnonzero(private)
+    d = len(columns)
     # 1. how many values every feature has, and so what can be seen
-    n, n_sd = _values(data)
+    n, n_sd = _values(data, columns)
     mu = data.effective(data.fraction(1.0))
-    noise = psd_sum(math.sqrt(data.n_features), data.public.adjacency) / mu
+    noise = psd_sum(math.sqrt(d), data.public.adjacency) / mu
     kappa = float(np.median(n)) / noise
-    seen = seen_sds(data.n_features)
+    seen = seen_sds(d)
     if kappa * math.sqrt(SCALES.few_records.most) < seen:
         return nothing
     # 2. in which octaves about the centre they lie
-    unit, octaves, reading = _looks(data, n, n_sd, kappa, located)
+    unit, octaves, reading = _looks(data, columns, n, n_sd, kappa, located)
     if np.mean(reading.z > seen) < SCALES.least_seen:
         return nothing
     if (unit != 1).any():
-        data = data.scaled(unit)
+        data = data.scaled(replaced(nothing.scale, columns, unit))
     # 3. closer at features far from 0
-    mean, variance = data.centre + reading.mean, reading.variance
+    centre = data.centre[columns]
+    mean, variance = centre + reading.mean, reading.variance
     if located:
         spent = 1 - (data.remaining / data.fraction(1.0)) ** 2
         most = SCALES.most_share - SQUARES.share - spent
-        mean, variance = zoom(data, octaves, mean, variance, kappa, most)
+        mean, variance = zoom(data, columns, octaves, mean, variance, kappa, most)
     # 4. tails, which a reading does not see; about the centre where most values are there, so that
     # sparse rows stay sparse
-    location, scale = np.where(reading.mostly_zero, data.centre, mean), np.sqrt(variance)
-    scale = scale * root_mean_squares(data, location, scale, n, mean)
-    return Scales(location * unit, scale * unit)
+    location, scale = np.where(reading.mostly_zero, centre, mean), np.sqrt(variance)
+    scale = scale * root_mean_squares(data, columns, location, scale, n, mean)
+    return Scales(
+        replaced(nothing.location, columns, location * unit),
+        replaced(nothing.scale, columns, scale * unit),
+    )
 
 
 def _looks(
-    data: PrivateData, n: np.ndarray, n_sd: np.ndarray, kappa: float, located: bool
+    data: PrivateData,
+    columns: np.ndarray,
+    n: np.ndarray,
+    n_sd: np.ndarray,
+    kappa: float,
+    located: bool,
 ) -> tuple[np.ndarray, CellCounts, Reading]:
-    """Noisy counts of octaves of all features, and what they say; before these, their units.
+    """Noisy counts of octaves of the features, and what they say; before these, their units.
 
     A unit is a power of 2: 1, unless the values are so large or small that octaves about 1 show
     nothing of them, or nothing but zeros.
     """
-    d = data.n_features
+    d, centre = len(columns), data.centre[columns]
     unit = np.ones(d)
 
     def look(which: np.ndarray, share: float) -> tuple[np.ndarray, float]:
-        return ask_cells(data, which, data.centre[which], unit[which], EDGES, share, "octaves")
+        asked = columns[which], centre[which], unit[which], EDGES
+        return ask_cells(data, *asked, share, "octaves")
 
     # 1. all of them
     first = max(SCALES.first_look.of(kappa), SCALES.few_records.of(kappa))
@@ -230,8 +273,8 @@ def _looks(
     hidden = np.flatnonzero(reading.hidden | lie_outside(octaves))
     if len(hidden):
         share = SCALES.magnitude.of(kappa, len(hidden) / d)
-        where = data.centre[hidden], unit[hidden], WIDE_EDGES
-        unit[hidden] = magnitudes_of(*ask_cells(data, hidden, *where, share, "magnitudes"))
+        asked = columns[hidden], centre[hidden], unit[hidden], WIDE_EDGES
+        unit[hidden] = magnitudes_of(*ask_cells(data, *asked, share, "magnitudes"))
     moved = np.flatnonzero(unit != 1)
     if len(moved):
         counts[moved], octaves.sd[moved] = look(moved, first * len(moved) / d)
@@ -247,20 +290,22 @@ def _looks(
     return unit, octaves, read_octaves(octaves, located)
 
 
-def _values(data: PrivateData) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of values of every feature, and the sd of the noise in that.
+def _values(data: PrivateData, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of values of every one of the features, and the sd of the noise in that.
 
     It has one of every record, unless entries may be absent.
     """
     mu = data.fraction(BUDGET.question_share)
     sd = data.noise_sd(Count(), mu) if data.public.n_records is None else 0.0
-    n = np.full(data.n_features, data.ask_count(mu).n)
+    n = np.full(len(columns), data.ask_count(mu).n)
     if data.present is not None:
-        n = n * data.present
+        n = n * data.present[columns]
     return n, np.full_like(n, sd)
 
 
-def standardised(method: Mechanism, event: PrivacyEvent, center: bool) -> Mechanism:
+def standardised(
+    method: Mechanism, event: PrivacyEvent, center: bool, private: np.ndarray
+) -> Mechanism:
     """Return a method that finds rough private scales, and then is given features divided by them.
 
     It costs the same in all. All queries are Gaussian, so ``mu^2`` of the searches and of the
@@ -275,6 +320,8 @@ def standardised(method: Mechanism, event: PrivacyEvent, center: bool) -> Mechan
     center : bool
         Whether deviations are from private locations, which the method then starts from; else from
         the public mean or 0.
+    private : ndarray of bool of shape (d,)
+        The features whose scales are found; public.
 
     Raises
     ------
@@ -287,14 +334,16 @@ def standardised(method: Mechanism, event: PrivacyEvent, center: bool) -> Mechan
             f"parameters the method costs {event!r}; give public scales, or choose another "
             "noise"
         )
-    return partial(_release_standardised, method, center)
+    return partial(_release_standardised, method, center, private)
 
 
-def _release_standardised(method: Mechanism, center: bool, data: PrivateData) -> Release:
+def _release_standardised(
+    method: Mechanism, center: bool, private: np.ndarray, data: PrivateData
+) -> Release:
     """Release scales, and what the method releases of the scaled features."""
     # 1. where every feature lies and how far it spreads, in units of X
     find = exact_scales if data.exact else private_scales
-    found = find(data, located=center)
+    found = find(data, located=center, private=private)
     # 2. the method, with all that is left, on features divided by that
     located = data.centred_at(found.location) if center else data
     release = method(located.split(data.remaining).scaled(found.scale))

@@ -148,6 +148,7 @@ def far_from_zero(octaves: CellCounts) -> Intervals:
 
 def zoom(
     data: PrivateData,
+    columns: np.ndarray,
     octaves: CellCounts,
     mean: np.ndarray,
     variance: np.ndarray,
@@ -162,8 +163,10 @@ def zoom(
 
     Parameters
     ----------
+    columns : ndarray of shape (d,)
+        The features, as the data number them.
     octaves : CellCounts
-        Noisy counts of all features.
+        Noisy counts of all these.
     mean, variance : ndarray of shape (d,)
         Estimates read off the octaves.
     kappa : float
@@ -187,7 +190,7 @@ def zoom(
         if not len(which) or share > most:
             break
         most -= share
-        asked = (which, intervals.low, intervals.unit, EDGES_WITHIN, share, "closer cells")
+        asked = (columns[which], intervals.low, intervals.unit, EDGES_WITHIN, share, "closer cells")
         intervals = intervals.looked(*ask_cells(data, *asked))
         cells = CellCounts(intervals.counts, intervals.sd, octaves.n[which], octaves.n_sd[which])
         noise = np.hypot(cells.sd / cells.n, np.sqrt(2) * sd[0, which])

@@ -14,6 +14,7 @@ from ...private_data_of import on_both_adjacencies, private_data
 RNG = np.random.default_rng(0)
 ROWS = RNG.normal(size=(200, 3)) * [1.0, 2.0, 5.0]
 CENTRE, UNIT = np.array([0.5, 0.0, -1.0]), np.array([1.0, 2.0, 3.0])
+EVERY = np.arange(3)
 
 
 def found(X, mu=50.0, groups=None, adjacency="add-remove", seed=0):
@@ -21,7 +22,7 @@ def found(X, mu=50.0, groups=None, adjacency="add-remove", seed=0):
     X = sparse.csr_array(X) if groups is None and seed % 2 else X
     data = private_data(X, mu, groups=groups, adjacency=adjacency, seed=seed)
     n = np.full(3, float(n))
-    return root_mean_squares(data, CENTRE, UNIT, n, CENTRE), data.budget
+    return root_mean_squares(data, EVERY, CENTRE, UNIT, n, CENTRE), data.budget
 
 
 @on_both_adjacencies
@@ -54,13 +55,13 @@ def test_a_feature_is_divided_by_how_many_records_have_it():
     half = np.where(np.arange(200)[:, None] % 2 == 0, np.nan, ROWS[:, 1:2])
     X = np.hstack([ROWS[:, :1], half, ROWS[:, 2:]])
     data = private_data(X, 1e4, may_miss=True)
-    mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 100.0, 200.0]), CENTRE)
+    mine = root_mean_squares(data, EVERY, CENTRE, UNIT, np.array([200.0, 100.0, 200.0]), CENTRE)
     true = np.sqrt(np.nanmean(((X - CENTRE) / UNIT) ** 2, axis=0))
     np.testing.assert_allclose(mine, true, rtol=0.05)
 
 
 def test_features_that_too_few_records_have_are_hidden_alone():
     data = private_data(ROWS, 50.0)
-    mine = root_mean_squares(data, CENTRE, UNIT, np.array([200.0, 1.0, 200.0]), CENTRE)
+    mine = root_mean_squares(data, EVERY, CENTRE, UNIT, np.array([200.0, 1.0, 200.0]), CENTRE)
     assert mine[1] == 1.0
     assert np.all(mine[[0, 2]] != 1.0)

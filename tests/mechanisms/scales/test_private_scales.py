@@ -29,7 +29,8 @@ def scales(X, mu=1.0, around=None, **more):
     told = more if around is None else more | {"centre": around}
     data = private_data(X, mu, **told)
     data = with_present(data)[0] if data.source.layout.may_miss else data
-    return private_scales(data, located=around is None), data
+    every = np.ones(data.n_features, bool)
+    return private_scales(data, located=around is None, private=every), data
 
 
 def one_hot(*shares, n=N):
@@ -209,7 +210,8 @@ SCALED = {
 
 
 def exact(X, located=True, **more):
-    return exact_scales(private_data(X, math.inf, **more), located)
+    every = np.ones(X.shape[1], bool)
+    return exact_scales(private_data(X, math.inf, **more), located, every)
 
 
 @pytest.mark.parametrize("name", SCALED)

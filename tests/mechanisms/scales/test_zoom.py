@@ -33,7 +33,9 @@ def zoomed_in(X, mu=2.0, most=0.3, e=2e-4, noise=None, kind=np.asarray, **more):
     octaves = octaves_of(X, e, noise)
     reading, data = read_octaves(octaves, True), private_data(kind(X), mu, **more)
     kappa = len(X) * mu / math.sqrt(X.shape[1])
-    mean, variance = zoom(data, octaves, reading.mean, reading.variance, kappa, most)
+    mean, variance = zoom(
+        data, np.arange(len(reading.mean)), octaves, reading.mean, reading.variance, kappa, most
+    )
     spread = X.std(axis=0)
     return (mean - X.mean(axis=0)) / spread, np.sqrt(variance) / spread, data.budget
 
@@ -70,7 +72,9 @@ def test_noise_is_not_followed():
     octaves = octaves_of(np.full((1000, 1), 3.0))
     for seed in range(20):
         data = private_data(np.zeros((1000, 1)), 0.5, seed=seed)
-        mean, variance = zoom(data, octaves, np.full(1, 2.5), np.full(1, 0.5), 500.0, 0.3)
+        mean, variance = zoom(
+            data, np.arange(1), octaves, np.full(1, 2.5), np.full(1, 0.5), 500.0, 0.3
+        )
         assert (mean[0], variance[0]) == (2.5, 0.5)
 
 
@@ -112,7 +116,9 @@ def test_features_of_which_many_values_are_seen_nowhere_are_not_far(n_sd, is_far
 def test_a_constant_keeps_its_octaves_scale():
     X = np.full((N, 1), 3.0)
     data, octaves = private_data(X, 2.0), octaves_of(X)
-    mean, variance = zoom(data, octaves, np.full(1, 2.5), np.full(1, 0.5), 2.0 * N, 0.3)
+    mean, variance = zoom(
+        data, np.arange(1), octaves, np.full(1, 2.5), np.full(1, 0.5), 2.0 * N, 0.3
+    )
     assert len(data.budget.queries) == ZOOM.most_levels
     assert (mean[0], variance[0]) == (2.5, 0.5)
 
