@@ -22,7 +22,7 @@ from ..mechanisms.scatter import NoisyScatter
 from ..noise import NoiseSource
 from ..privacy import GaussianEvent, PrivacyAccountant, PrivacyEvent, PrivacyLedger
 from ..privacy.charging import check_accounted
-from ..privacy.declared import DeclaredScales, check_vector
+from ..privacy.declared import DeclaredScales, check_vector, count_private
 from ..private_data import Public
 from ..records import MAX_ROWS, Records, Source, collection_of
 from ..records.machine import Held, check_memory
@@ -418,7 +418,7 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         """Refuse a fit that this machine cannot hold, whatever the rows are."""
         count, d = self.n_components, public.n_features
         n_components = int(count) if isinstance(count, int | np.integer) else d
-        check_memory(self._held, d, n_components, self._scales_privately, public.grouped)
+        check_memory(self._held, d, n_components, count_private(self.scale, d), public.grouped)
 
     def _least_mu(self, n_features: int) -> float:
         """The mu of a fit below which the noise of some query leaves the grid."""

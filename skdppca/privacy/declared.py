@@ -106,11 +106,16 @@ class DeclaredScales:
         return found if self.public is None else self.public * found
 
 
+def count_private(scale: Any, n_features: int) -> int:
+    """Return of how many features the parameter `scale` asks for a private scale."""
+    if isinstance(scale, str):
+        return n_features
+    return sum(isinstance(one, str) and one == PRIVATE for one in _entries(scale))
+
+
 def finds_scales(scale: Any) -> bool:
     """Return whether the parameter `scale` asks for a private scale, of all features or of some."""
-    if isinstance(scale, str):
-        return True
-    return any(isinstance(one, str) and one == PRIVATE for one in _entries(scale))
+    return count_private(scale, 1) > 0
 
 
 def public_part(scale: Any) -> Any:

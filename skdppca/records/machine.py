@@ -93,7 +93,7 @@ MATRICES = Held(matrices=7)
 
 
 def check_memory(
-    held: Held, n_features: int, n_components: int, scaled: bool, grouped: bool
+    held: Held, n_features: int, n_components: int, scaled: int, grouped: bool
 ) -> None:
     """Refuse a fit that this machine cannot hold.
 
@@ -104,8 +104,8 @@ def check_memory(
     ----------
     held : Held
     n_features, n_components : int
-    scaled : bool
-        Private scales are found.
+    scaled : int
+        Number of features whose scales are found.
     grouped : bool
         Records are groups of rows.
 
@@ -113,7 +113,7 @@ def check_memory(
     ------
     ValueError
     """
-    numbers = held.numbers(n_features, n_components) + scaled * SCALES * n_features
+    numbers = held.numbers(n_features, n_components) + scaled * SCALES
     needed, limit = BYTES * numbers, memory_limit()
     has = f"this machine has {_size(limit)}"
     if needed <= LARGEST_SHARE * limit:

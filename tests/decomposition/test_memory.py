@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdppca import DPGauss, PrivacyAccountant, PrivatePCA
+from skdppca import KDPPCA, DPGauss, PrivacyAccountant, PrivatePCA
 from skdppca.decomposition import METHODS
 from skdppca.records import machine
 from skdppca.records.machine import MATRICES, check_memory
@@ -62,10 +62,19 @@ def test_the_error_names_the_method_that_fits(estimator, grouped, remedy, monkey
         estimator.fit(np.eye(50, 9), groups=groups)
 
 
+def test_scales_of_one_column_take_the_memory_of_one(monkeypatch):
+    d, accountant = 5000, PrivacyAccountant(epsilon=10.0, delta=1e-5)
+    monkeypatch.setattr(machine, "memory_limit", lambda: 8.0 * machine.SCALES * d)
+    rows = sparse.eye_array(64, d, format="csr")
+    with pytest.raises(ValueError, match="nothing was charged; choose"):
+        KDPPCA(1, scale="private", accountant=accountant).fit(rows)
+    KDPPCA(1, scale=["private"] + [1] * (d - 1), accountant=accountant).fit(rows)
+
+
 def test_memory_that_is_not_free_is_found_by_asking_for_it(monkeypatch):
     monkeypatch.setattr(machine, "memory_limit", lambda: math.inf)
     with pytest.raises(ValueError, match="not free"):
-        check_memory(MATRICES, 10**8, 2, scaled=False, grouped=False)
+        check_memory(MATRICES, 10**8, 2, scaled=0, grouped=False)
 
 
 def test_the_limit_is_that_of_the_machine_the_process_and_its_container(monkeypatch, tmp_path):

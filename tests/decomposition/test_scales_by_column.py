@@ -208,13 +208,14 @@ def test_a_dict_is_refused_where_columns_have_no_names():
     refused(pca, TABLE.to_numpy(), "X has no column names", kinds=ValueError)
 
 
-def grown(**later):
-    pca = DPGauss(2, scale=MIXED, **SEEDED).partial_fit(TABLE[:2000])
+def grown(factory=DPGauss, **later):
+    pca = factory(2, scale=MIXED, **SEEDED).partial_fit(TABLE[:2000])
     return pca.set_params(**later).partial_fit(TABLE[2000:])
 
 
-def test_cohorts_are_joined_in_the_units_of_the_first():
-    pca = grown()
+@pytest.mark.parametrize("factory", [DPGauss, PrivatePCA])
+def test_cohorts_are_joined_in_the_units_of_the_first(factory):
+    pca = grown(factory)
     assert_mixed(pca)
     assert np.delete(pca.matrix_units_, PRIVATE).tolist() == [1.0] * 5
 
