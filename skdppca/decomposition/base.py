@@ -322,8 +322,8 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
         parameters = public_parameters(self.get_params())
         declared = self._declared_scales(d)
         scale = declared.public
-        if isinstance(self.scale, Mapping):  # a method that is chosen knows no names
-            self.scale = declared.entries
+        if not (self.scale is None or isinstance(self.scale, str)):
+            self.scale = declared.entries  # the caller's may change; a chosen method has no names
         mean = None if self.mean is None else check_vector(self.mean, d, "mean")
         check_reach(mean, scale, self.norm_bound)
         self._check_parameters(d)

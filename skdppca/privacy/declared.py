@@ -88,8 +88,10 @@ class DeclaredScales:
         return cls(None if (public == 1).all() else public, private)
 
     @property
-    def entries(self) -> list[float | str]:
-        """The parameter again, as a list with one entry a feature."""
+    def entries(self) -> np.ndarray | list[float | str]:
+        """The parameter again, with one entry a feature: an array if all are numbers."""
+        if not self.private.any():
+            return self.whole(None)
         pairs = zip(self.private.tolist(), self.whole(None).tolist(), strict=True)
         return [PRIVATE if private else number for private, number in pairs]
 
@@ -119,13 +121,21 @@ def finds_scales(scale: Any) -> bool:
 
 
 def public_part(scale: Any) -> Any:
-    """Return what the parameter `scale` declares to be public: its numbers, or None."""
+    """Return what the parameter `scale` declares to be public: its numbers, or None.
+
+    Beside private scales a 1 says nothing: it leaves a column as it is.
+    """
     if not finds_scales(scale):
         return scale
-    if isinstance(scale, Mapping):
-        return {name: one for name, one in scale.items() if one != PRIVATE} or None
-    numbers = {} if isinstance(scale, str) else dict(enumerate(_entries(scale)))
-    return {f"column {place + 1}": one for place, one in numbers.items() if one != PRIVATE} or None
+    if isinstance(scale, str):
+        return None
+    columns = scale if isinstance(scale, Mapping) else _numbered(_entries(scale))
+    return {name: one for name, one in columns.items() if one not in (PRIVATE, 1)} or None
+
+
+def _numbered(entries: list[Any]) -> dict[str, Any]:
+    """Return the entries by the places of their columns."""
+    return {f"column {place}": one for place, one in enumerate(entries, 1)}
 
 
 def _entries(scale: Any) -> list[Any]:
@@ -143,12 +153,12 @@ def _entries(scale: Any) -> list[Any]:
 
 def _positions(scale: Mapping[Any, Any], names: Collection[Any] | None) -> dict[Any, int]:
     """Return where the named features are."""
-    if names is None or not len(names):
+    known = [] if names is None else [str(name) for name in names]
+    if scale and not known:
         raise ValueError(
             f"scale names {_quoted(scale)}, but X has no column names; give X as a table with "
             "names, or scale as a list with one entry a column: a number, or 'private'"
         )
-    known = [str(name) for name in names]
     places = {name: place for place, name in enumerate(known)}
     unknown = [name for name in scale if name not in places]
     if unknown:

@@ -52,7 +52,9 @@ def test_all_formats_give_the_same_rows(tmp_path, rows, table):
 def test_an_npy_file_is_mapped_and_not_loaded(tmp_path, rows):
     np.save(tmp_path / "t.npy", rows)
     assert isinstance(read(tmp_path / "t.npy")[0], np.memmap)
-    with pytest.raises(ValueError, match="--groups, --columns and --drop need a table"):
+    with pytest.raises(
+        ValueError, match="--groups, --columns, --drop and --scale private:A,B need a table"
+    ):
         read(tmp_path / "t.npy", groups="patient")
 
 

@@ -181,6 +181,19 @@ def test_a_fit_leaves_the_parameter_as_it_was():
     assert pca.privacy_.parameters["scale"] == MIXED
 
 
+@pytest.mark.parametrize("scale", [LISTED, [2.0] * 7], ids=["mixed", "numbers"])
+def test_a_list_that_changes_during_the_fit_changes_nothing(scale):
+    scale, changes = list(scale), []
+
+    class Changing(DPGauss):
+        def _mechanism(self, public):
+            changes.append(scale.clear())
+            return super()._mechanism(public)
+
+    pca = Changing(2, scale=scale, epsilon=3.0).fit(TABLE)
+    assert changes and np.isfinite(pca.mean_).all()
+
+
 def test_what_was_fitted_stays_whatever_the_parameter_is_set_to():
     pca = DPGauss(2, scale=MIXED, **SEEDED).fit(TABLE)
     before = pca.transform(TABLE)

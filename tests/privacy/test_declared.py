@@ -49,6 +49,10 @@ def test_scales_of_one_kind(scale, public, private):
     assert finds_scales(scale) == private
 
 
+def test_a_dict_that_names_nothing_needs_no_names():
+    assert DeclaredScales.of({}, 3).whole(None).tolist() == [1.0, 1.0, 1.0]
+
+
 def test_what_features_are_divided_by_in_all_has_the_public_numbers_to_the_bit():
     declared = DeclaredScales.of([0.1, "private", 1 / 3], 3)
     assert declared.whole(np.array([1.0, 7.7, 1.0])).tolist() == [0.1, 7.7, 1 / 3]
@@ -91,7 +95,8 @@ def test_other_scales_are_a_clear_error(scale, names, says):
         ([1.0, 2.0], [1.0, 2.0]),
         ({"age": "private", "bmi": 2.5}, {"bmi": 2.5}),
         ({"age": "private"}, None),
-        (["private", 2.5], {"column 2": 2.5}),
+        (["private", 2.5, 1.0], {"column 2": 2.5}),
+        ({"age": "private", "woman": 1}, None),
         (["private"], None),
     ],
     ids=str,
