@@ -344,7 +344,7 @@ def _median_difference(
     for _ in range(steps - len(beyond)):  # what is left of the budget
         between = math.sqrt(least * most)
         least, most = (between, most) if exceed(between) else (least, between)
-    if beyond.get(least, 0.0) <= 0 or most not in beyond:  # at an end of the grid
+    if least == most or beyond.get(least, 0.0) <= 0 or most not in beyond:  # an end of the grid
         return most
     share = beyond[least] / (beyond[least] - beyond[most])
     return float(least * (most / least) ** share)

@@ -239,3 +239,9 @@ def test_variances_of_normal_rows_are_not_those_of_the_end_of_a_cell(epsilon):
     fits = [GDPPCA(2, epsilon=epsilon, random_state=seed).fit(X) for seed in range(20)]
     ratios = np.mean([fit.explained_variance_ for fit in fits], axis=0) / X.var(axis=0)[:2]
     np.testing.assert_allclose(ratios, 1, atol=0.04)
+
+
+def test_a_median_below_the_grid_is_its_first_number():
+    equal = private_data(np.ones((100, 2)), 1.0, n=100.0).mean_rows().shuffled()
+    found = [_median_difference(equal, 1e-3 * k, "median") for k in range(1, 100)]
+    assert min(found) >= FINE_GRID[0] and np.isfinite(found).all()
