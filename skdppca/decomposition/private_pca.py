@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -27,6 +27,9 @@ MANY_SPARSE_FEATURES = 2000
 # What every method is given as it is; what it costs, and whom, is settled by PrivatePCA.
 SETTLED = {"accountant", "random_state", "n_jobs", "verbose"}
 SHARED = BasePrivatePCA._parameter_constraints.keys() - SETTLED
+
+# What begins the name of a parameter of the method, where one is set or stands in a grid.
+METHODS_OWN = "method__"
 
 # The method whose matrices can be joined.
 JOINED = "DPGauss"
@@ -125,7 +128,8 @@ class PrivatePCA(JoinsCohorts):
         a shell, such as "kdppca" or "residual-gauss". So does a class of your own, a subclass of
         `skdppca.decomposition.BasePrivatePCA`, for whose proofs you answer.
     method_params : dict or None, default=None
-        Parameters that only the method has, by name.
+        Parameters that only the method has, by name. In `set_params`, and so in the grid of a
+        search, ``method__learning_rate`` sets one of them.
     tails : {"light", "heavy"}, default="light"
         "heavy" declares heavy tails or outliers. A method is then taken in which every record
         weighs the same, wherever it lies. Do not decide it by looking at the data.
@@ -176,6 +180,24 @@ class PrivatePCA(JoinsCohorts):
     gap: Literal["large", "unknown"] = parameter(
         StrOptions({"unknown", "large"}), default="unknown"
     )
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``method__<name>`` sets one of `method_params`, and leaves the others.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self
+        """
+        own = {name: value for name, value in params.items() if name.startswith(METHODS_OWN)}
+        super().set_params(**{name: params[name] for name in params if name not in own})
+        if own:
+            named = {name.removeprefix(METHODS_OWN): value for name, value in own.items()}
+            self.method_params = {**(self.method_params or {}), **named}
+        return self
 
     def _event(self, public: Public) -> PrivacyEvent:
         return self._chosen(public)._event(public)

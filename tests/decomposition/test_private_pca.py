@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import html
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 from skdppca import PrivacyAccountant, PrivatePCA
 from skdppca.decomposition import METHODS
 from skdppca.decomposition.private_pca import choose
+from skdppca.model_selection import PrivateSearchCV, RecordKFold
 from skdppca.privacy import PureEvent
 
 from ..secret_rows import refused
@@ -132,3 +137,22 @@ def test_heavy_tails_let_every_record_weigh_the_same(grouped):
     report = pca.fit(rows, groups=np.arange(3000) // 2 if grouped else None).privacy_
     assert report.details["clip"] == "spherical"
     assert report.details.get("pairs", "none") == "none"  # signs around a private centre
+
+
+def test_a_parameter_of_the_method_is_set_by_its_name_and_leaves_the_others():
+    pca = PrivatePCA(2, method="KDPPCA", method_params={"n_iter": 3})
+    assert clone(pca).set_params(method__learning_rate=2.0, epsilon=3.0).method_params == {
+        "n_iter": 3,
+        "learning_rate": 2.0,
+    }
+    assert pca.method_params == {"n_iter": 3}
+
+
+@pytest.mark.parametrize("search", [PrivateSearchCV, partial(GridSearchCV, cv=RecordKFold(2))])
+def test_a_grid_holds_parameters_of_the_method(search):
+    rows = np.random.default_rng(0).normal(size=(400, 4)) * [4.0, 3.0, 2.0, 1.0]
+    pca = make_pipeline(PrivatePCA(1, method="KDPPCA", epsilon=8.0))
+    grid = {"privatepca__method__learning_rate": [1.0, 3.0]}
+    found = search(pca, grid).fit(rows)
+    (rate,) = found.best_params_.values()
+    assert found.best_estimator_[-1].method_params == {"learning_rate": rate}
