@@ -188,9 +188,11 @@ def _entry(value: Any, column: str) -> float | str:
         valid = False
     if not valid:
         near = meant([value], [PRIVATE]) if isinstance(value, str) else ""
+        plain = value is None or isinstance(value, Real)  # all else may be an entry of a table
+        told = repr(value) if plain else f"a {type(value).__name__}"
         raise ValueError(
-            f"scale has {value!r} for column {column}; give a positive finite number, 1 to leave "
-            f"it as it is, or 'private'{near}"
+            f"scale has {told} for column {column}; give a positive finite number, 1 to leave it "
+            f"as it is, or 'private'{near}"
         )
     return float(value)
 

@@ -84,7 +84,7 @@ BAD_PARAMETERS = [
     ({"scale": TINY}, "scale must be positive"),
     ({"scale": ["private", 1.0]}, "scale has 2 entries, but X has 3 features"),
     ({"scale": ["private", 0.0, 3.0]}, "scale has 0.0 for column 2; give a positive finite number"),
-    ({"scale": ["private", "privat", 3.0]}, "'privat' for column 2.*did you mean 'private'"),
+    ({"scale": ["private", "privat", 3.0]}, "a str for column 2.*did you mean 'private'"),
     ({"scale": {"age": "private"}}, "scale names 'age', but X has no column names"),
     ({"mean": [1e300] * 3, "scale": [1e-300] * 3}, "mean|scale"),
     ({"random_state": np.random.mtrand._rand}, "random_state is numpy's global random state"),
