@@ -316,10 +316,6 @@ class Chain(Struct, frozen=True):
         row = len(self.rows) if row is None else row
         return self.rows[row - 1].head if row else _link("", self.terms.body)
 
-    def has(self, row: int, head: str) -> bool:
-        """Return whether this was the head after that row."""
-        return row <= len(self.rows) and self.head(row) == head
-
     @property
     def last_body(self) -> str:
         """The text of the last row."""
