@@ -190,10 +190,10 @@ BLOCK_BYTES = 2**20
 # The bytes of every cell for which a line fits in.
 CELL_BYTES = 2**8
 
-# What stands between cells, and how it is written on a command line.
+# Marks between cells, and their form on a command line.
 DELIMITERS = {",": "','", ";": "';'", "|": "'|'", "\t": "tab"}
 
-# How files begin that are no text, or text in two bytes a letter, and what to do.
+# First bytes of files that are no text, or text in two bytes a letter; and a remedy.
 PACKED = dict.fromkeys(
     (b"\xff\xfe", b"\xfe\xff", b"\0"),
     "is in UTF-16; convert it: iconv -f utf-16 -t utf-8, or save it as CSV UTF-8",
@@ -319,6 +319,7 @@ class CsvFiles:
         """
         mark = DELIMITERS[self.form.delimiter]
         for file in self.files:
+            begins = b""
             with suppress(OSError), file.open("rb") as content:
                 begins = content.read(4)
             for start, wrong in PACKED.items():

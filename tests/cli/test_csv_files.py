@@ -9,7 +9,7 @@ from pyarrow.csv import ConvertOptions
 from skdppca import DPGauss
 from skdppca.cli import _csv_files
 from skdppca.cli._column_names import Wanted
-from skdppca.cli._csv_files import CsvFormat
+from skdppca.cli._csv_files import USUAL, CsvFiles, CsvFormat
 from skdppca.cli._read_rows import opened
 
 from .conftest import assert_refused
@@ -138,3 +138,7 @@ def test_what_is_no_number_is_refused_before_the_charge(fit, tmp_path, ledger, t
     result = fit("--ledger", ledger, data=tmp_path / "t.csv")
     assert_refused(result, says, ledger=ledger)
     assert SECRET not in result.err
+
+
+def test_a_file_that_went_away_is_said_to_be_no_table(tmp_path):
+    assert "gone.csv is not" in CsvFiles([tmp_path / "gone.csv"], USUAL, 1, {}).fault()
