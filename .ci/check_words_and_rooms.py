@@ -1,7 +1,7 @@
-"""Fail on words without a number, riddles in docstrings, and circles or new arrows between rooms.
+"""Fail on words without a number, riddles in docstrings and comments, and arrows between rooms.
 
-A summary that opens with "What", "How" or "The same" does not name its subject, and an entry that
-opens with "Of" or "As" is no sentence.
+A summary or a comment that opens with "What", "How" or "The same" does not name its subject, and
+one that opens with "Of" or "As" is no sentence, nor is an entry.
 
 A room is a module or package at the top of `skdppca`; an arrow says that one imports another, at
 its top, in a function or for types only.
@@ -28,6 +28,7 @@ MOST_ARROWS = 109
 
 MOST_RIDDLES = 0
 MOST_FRAGMENTS = 0
+MOST_COMMENTS = 0
 
 RIDDLE = re.compile(r"(What|How|Whether|Which|Those|Who|The same)\b")
 FRAGMENT = re.compile(r"(Of|As)\b")
@@ -70,6 +71,15 @@ def fragments_of(docstring: str) -> int:
         if not before.strip() or len(line) - len(line.lstrip()) > len(before) - len(before.lstrip())
     )
     return sum(bool(FRAGMENT.match(line)) for line in opening)
+
+
+def comments(root: Path) -> Iterator[str]:
+    """First lines of all comments of the package that have lines of their own."""
+    for path in sorted((root / PACKAGE).rglob("*.py")):
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+        for before, line in pairwise(["", *lines]):
+            if line.startswith("# ") and not before.startswith("#"):
+                yield line.removeprefix("# ")
 
 
 def arrows_of(package: str) -> set[Arrow]:
@@ -124,12 +134,15 @@ def main() -> int:
     riddles, fragments = sum(map(bool, map(RIDDLE.match, texts))), sum(map(fragments_of, texts))
     print(f"summaries that open with a riddle: {riddles} (at most {MOST_RIDDLES})")
     print(f"sentences and entries that are fragments: {fragments} (at most {MOST_FRAGMENTS})")
+    opened = sum(bool(RIDDLE.match(text) or FRAGMENT.match(text)) for text in comments(ROOT))
+    print(f"comments that open with a riddle or a fragment: {opened} (at most {MOST_COMMENTS})")
     return int(
         bool(found)
         or len(circles) > MOST_CIRCLES
         or n_arrows > MOST_ARROWS
         or riddles > MOST_RIDDLES
         or fragments > MOST_FRAGMENTS
+        or opened > MOST_COMMENTS
     )
 
 

@@ -44,7 +44,7 @@ __all__ = [
     "set_config",
 ]
 
-# What users import. The other parts are for whoever extends or reviews the package.
+# Modules that users import. The other parts are for whoever extends or reviews the package.
 SUBMODULES = (
     "datasets",
     "exceptions",

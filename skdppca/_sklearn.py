@@ -23,7 +23,7 @@ assess_dimension = _assess_dimension
 check_feature_names = _check_feature_names
 check_n_features = _check_n_features
 
-# What a parameter that is a number may be.
+# Types of a parameter that is a number.
 NUMBERS = (int, float, np.integer, np.floating)
 
 

@@ -18,7 +18,7 @@ LABEL = re.compile(
 )
 CAPITAL_LABEL = re.compile(r"[a-z]I[dD]$")
 
-# Those of them that number rows, and do not say whose they are.
+# Names that number rows, and do not say whose they are.
 NUMBERS_ROWS = re.compile(r"unnamed|row|index|level_|__index", re.IGNORECASE)
 
 # Letters by their category, and yet nothing is seen of them: fillers, and marks that choose between

@@ -16,7 +16,7 @@ INTRODUCTION = (
     "# To use this file: skdppca fit ... --context FILE, or, for a release that you have,",
     "# skdppca declare DIR --context FILE --out COPY",
 )
-# What else a curator should know before they answer a question.
+# Hints for a curator, beside a question, before they answer it.
 HINTS = {
     "fitted_before": (
         "Columns that you leave out by their names, and numbers for detection limits by a public "

@@ -41,7 +41,7 @@ ANTICIPATED = (
 # Warnings that are meant for the user, one line each.
 FOR_USERS = (CentreNotSeenWarning, WeakPrivacyWarning)
 
-# What ends a process politely: Ctrl-C, kill, and a terminal that was closed.
+# Signals that end a process politely: Ctrl-C, kill, and a terminal that was closed.
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]

@@ -52,7 +52,7 @@ from .validation import (
 # Per feature: a query's share of mu, some thousandths, must leave its noise within 2^33 grid units.
 LEAST_MU = 2.0**-24
 
-# What a method with private scales needs more: they leave it at least 60 % of mu^2.
+# Factor on the least mu of a method with private scales: they leave it at least 60 % of mu^2.
 SCALED_MU = 1.3
 
 # The least share of the budget that a parameter may give a step.
@@ -217,13 +217,13 @@ class BasePrivatePCA(FittedPCA, metaclass=ABCMeta):
     # So that metadata routing brings them to `fit`.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}
 
-    # What of the records the method asks for besides sums over them.
+    # Name of the access to the records that the method needs besides sums over them.
     _beyond_sums: ClassVar[str] = ""
 
     # Memory that a fit needs beside the rows.
     _held: ClassVar[Held] = Held()
 
-    # What to do about more records than the declared domain has.
+    # Remedy for more records than the declared domain has.
     _more_records: ClassVar[str] = "take fewer"
 
     @property

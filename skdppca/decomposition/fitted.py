@@ -35,7 +35,7 @@ VARIANCES = (
 
 P = TypeVar("P", bound="FittedPCA")
 
-# How the names of attributes begin that hold a released matrix: `NoisyScatter.to_arrays`.
+# Prefix of the attributes that hold a released matrix: `NoisyScatter.to_arrays`.
 MATRIX = "matrix_"
 
 # Rows that `score_samples` holds in float64 at a time.
@@ -44,7 +44,7 @@ BATCH_ROWS = 4096
 # Normal numbers that `sample` holds at a time.
 BATCH_NUMBERS = 2**20
 
-# Whether `score` has warned already: once a process is enough.
+# True once `score` has warned: once a process is enough.
 _warned = False
 
 
@@ -335,7 +335,7 @@ class FittedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return DeclaredScales.of(self.scale, n_features, names)
 
     def _scales(self, n_features: int) -> np.ndarray:
-        # What was fitted, whatever `scale` was set to after that.
+        # The scales of the fit, whatever `scale` was set to after that.
         if "scale_" in vars(self) or self._scales_privately:
             return np.asarray(self.scale_, dtype=np.float64)
         return self._declared_scales(n_features).whole(None)

@@ -30,7 +30,7 @@ from .fit_warnings import warn_of_noise
 from .fitted import MATRIX, matrix_of
 from .parameters import estimator
 
-# What a later cohort must have as the first one: its records are measured by these.
+# Parameters that all cohorts share: their records are measured by these.
 FIXED = (
     "adjacency",
     "unit",
@@ -46,7 +46,7 @@ FIXED = (
 # Names of features that an error lists.
 MOST_NAMES = 5
 
-# What a fit leaves open to change among the parameters of a method.
+# Parameters of a method that may change between cohorts.
 FREE = ("forget", "keep_matrix")
 
 

@@ -161,10 +161,10 @@ METHODS = {
     ),
 }
 
-# What a method may be called, here and in a shell: by its class, or by its word.
+# Names of methods, here and in a shell: of the class, and the word.
 NAMES = {name: name for name in METHODS} | {one.command: name for name, one in METHODS.items()}
 
-# The same for a type checker, which cannot read the table.
+# All these names for a type checker, which cannot read the table.
 Word = Literal[
     "DPGauss",
     "DPPowerMethod",

@@ -22,7 +22,7 @@ from .._sklearn import (
 )
 from .._text import meant
 
-# What others call a word of ours.
+# Words of others for one of ours.
 SYNONYMS = {"standard": "private", "standardize": "private", "standardise": "private"}
 
 C = TypeVar("C", bound=type)

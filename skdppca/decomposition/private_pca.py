@@ -24,11 +24,11 @@ from .parameters import estimator, parameter
 # Sparse rows: from here on a few passes are faster than a d x d matrix, and as accurate.
 MANY_SPARSE_FEATURES = 2000
 
-# What every method is given as it is; what it costs, and whom, is settled by PrivatePCA.
+# Parameters that every method is given as they are; PrivatePCA settles its cost, and for whom.
 SETTLED = {"accountant", "random_state", "n_jobs", "verbose"}
 SHARED = BasePrivatePCA._parameter_constraints.keys() - SETTLED
 
-# What begins the name of a parameter of the method, where one is set or stands in a grid.
+# Prefix of a parameter of the method, where one is set by name or stands in a grid.
 METHODS_OWN = "method__"
 
 # The method whose matrices can be joined.

@@ -69,8 +69,8 @@ class ResidualConstants:
     left_over_bias: float = 0.1
     # The largest share of groups that is clipped where one matrix would show little.
     most_clipped: float = 0.8
-    # Of rows, one matrix is enough where it is predicted to lose less than this share of the
-    # variance. Assumed: after the last component there is a gap of that share of the trace.
+    # One matrix is enough for rows where it is predicted to lose less than this share of the
+    # variance; and the gap that is assumed after the last component, as a share of the trace.
     negligible: float = 1e-5
     assumed_gap: float = 0.01
 

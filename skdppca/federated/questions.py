@@ -39,7 +39,7 @@ QUESTIONS = frozenset[str]().union(*(method.kinds for method in METHODS.values()
 # Views of a question.
 MAX_STEPS = 20
 
-# How far a prediction may be from what its core makes it.
+# Largest distance of a prediction from that which its core makes.
 SAME = 1e-9
 
 

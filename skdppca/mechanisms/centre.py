@@ -36,8 +36,8 @@ class CentreConstants:
     mean is up to 1e5 spreads away.
     """
 
-    # What all records in one cell of a histogram of distances should at least be, in sds of the
-    # noise, after the first one (`HISTOGRAM.certain`).
+    # Least sds of the noise that all records in one cell of a histogram of distances make, in each
+    # after the first (`HISTOGRAM.certain`).
     certain_later: float = 8.0
     # Far rounds: the noise of one is as long as the distance over this, if that costs no more than
     # the share.
@@ -385,7 +385,7 @@ class UnsureConstants:
 
 UNSURE = UnsureConstants()
 
-# What was done, and why there are no variances: in the report, and where one asks for them.
+# Words on pairs in place of a centre, and on missing variances: for reports and errors.
 OF_PAIRS = (
     "mean_ is the point where the search ended, and the rows lie away from it; so the components "
     "are of differences of pairs of rows, which need no centre"

@@ -30,8 +30,8 @@ class MissingConstants:
     # No feature is taken for emptier: the noise would grow by the inverse square. One that is seen
     # to be is left out.
     least_present: float = 0.1
-    # How often, in all, a feature that is as full as the mean one is taken for empty; and so often
-    # one that is empty is not seen to be, where records are not few.
+    # Probability, over all features, that one as full as the mean one is taken for empty; and that
+    # an empty one is not seen to be, where records are not few.
     error: float = 0.01
 
 

@@ -16,7 +16,7 @@ from .._sklearn import assess_dimension
 class CorrelationConstants:
     """Thresholds below which a variance is too small to be divided by; round numbers."""
 
-    # Those below this share of their median are taken for that: constant features stay small.
+    # Squares below this share of their median are taken for that: constant features stay small.
     least_of_median: float = 0.05
     # So are those below this share of their mean, unless above sqrt(d) times the noise: divided by
     # themselves, many features of mere noise would have an eigenvalue beyond those of the others.
@@ -192,11 +192,11 @@ def elliptical_variances(sign_values: np.ndarray, iterations: int = 200) -> np.n
 class LengthConstants:
     """Weights of a model in which lengths of rows follow their directions."""
 
-    # Of normal rows, all of the spread of their lengths goes with their directions. Where others
-    # spread as much or more, this power of that is taken: of laws with the same directions, digits,
-    # questionnaires and power laws are then within .8 to 1.25.
+    # The spread of lengths goes with directions wholly for normal rows. Where others spread as much
+    # or more, this power of that is taken: shares of digits, questionnaires and power laws are then
+    # within .8 to 1.25 of the exact ones.
     most: float = 0.8
-    # The same where the spread was not seen; round.
+    # Power that is taken where the spread was not seen; round.
     unseen: float = 0.5
     # Normal rows, the same for everybody, that the spread of their lengths is measured on.
     draws: int = 2048

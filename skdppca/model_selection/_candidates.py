@@ -26,10 +26,10 @@ PrivateStep = BasePrivatePCA | PrivateNearestCentroid
 # One run fits these: a private PCA, and perhaps a classifier on the scores of the same records.
 Candidate = list[Any]
 
-# What the search sets of a step: epsilon, delta and random_state.
+# Parameters of a step that the search sets: epsilon, delta and random_state.
 Ours = Mapping[str, Any]
 
-# What the search decides, or what all candidates must share for their scores to be comparable.
+# Parameters that the search decides, or that all candidates share, to have comparable scores.
 OURS = ("epsilon", "delta", "accountant", "random_state")
 SHARED = ("adjacency", "unit", "scale", "missing", "classes")
 

@@ -100,7 +100,7 @@ class RecordKFold(BaseCrossValidator):
             yield np.flatnonzero(labels != fold), np.flatnonzero(labels == fold)
 
 
-# What the public rows hold: not sorted, one of them twice. As floats they lie between 0 and 1.
+# Numbers of the public rows: not sorted, one of them twice. As floats they lie between 0 and 1.
 LEVELS = (2, 1, 3, 2)
 
 

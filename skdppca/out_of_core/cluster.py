@@ -31,7 +31,7 @@ FAN_IN = 8
 # Rows of a partition, evenly spaced, whose hash tells whether it is the one that was validated.
 MARKED_ROWS = 64
 
-# What a process keeps of its records' measures for later questions, in bytes.
+# Bytes of its records' measures that a process keeps for later questions.
 KEPT_BYTES = 2**28
 
 NOT_COMPUTED = (

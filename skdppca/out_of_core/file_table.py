@@ -62,7 +62,7 @@ class FileTable:
         Name of the table, for errors.
     """
 
-    # What is wrong with rows, and what to do.
+    # Faults of rows, and a remedy for each.
     REFUSALS: ClassVar[dict[str, str]] = {
         "unreadable": "{name} cannot be read: a file is missing or damaged, or a .csv is not in "
         "UTF-8, or a cell does not fit the type of its column. Read it with the types that it has, "

@@ -41,7 +41,7 @@ class NothingConstants:
     # A method finds nothing if it loses all components in more than this share of fits.
     lost: float = 0.5
     enough: float = 0.5
-    # How many numbers of records are tried, each about 3.2 times the one before.
+    # Numbers of records that are tried, each about 3.2 times the one before.
     steps: int = 8
     # If chance misses less than this, all is found: what is less is rounding.
     least_missed: float = 1e-9

@@ -28,7 +28,7 @@ SEED = 20_260
 # Standard error of the median over that of the mean, for normal values: sqrt(pi / 2), rounded.
 MEDIAN_ERROR = 1.25
 
-# What is told after every simulated fit: about which share of them is done.
+# Told after every simulated fit: about which share of them is done.
 Tick = Callable[[float], None]
 
 

@@ -95,7 +95,7 @@ def _counts(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return (rng.poisson(mean, shape) - mean) / math.sqrt(mean)
 
 
-# What the coordinates along the axes are drawn by: values of mean 0 and variance 1.
+# Laws of the coordinates along the axes: values of mean 0 and variance 1.
 LAWS: dict[str, Callable[[np.random.Generator, tuple[int, int]], np.ndarray]] = {
     "normal": lambda rng, shape: rng.standard_normal(shape),
     "lognormal": _lognormal,

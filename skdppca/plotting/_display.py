@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Words in these have a contrast of at least 4.5 with white.
 NOISE, WARNING = "#707070", "#b3261e"
 
-# What a guarantee is that does not hold as its figures state it.
+# Said of a guarantee that does not hold as its figures state it.
 UNSTATED = "NOT AS STATED"
 
 # Safe for colour-blind readers (Okabe & Ito 2008).

@@ -481,7 +481,7 @@ def _recorded(receipt: Receipt, chain: Chain) -> ReleaseRow | None:
     return next((row for row in chain.releases if row.charge == receipt.row), None)
 
 
-# What is checked of a report alone, in this order.
+# Checks of a report alone, in this order.
 OF_ITSELF: dict[str, Callable[[Evidence], Iterator[str]]] = {
     "release id": _wrong_id,
     "price": _wrong_price,

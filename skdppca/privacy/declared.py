@@ -13,7 +13,7 @@ import numpy as np
 
 from .._text import listed, meant
 
-# What stands for a scale that a fit finds.
+# Word that stands for a scale that a fit finds.
 PRIVATE = "private"
 
 

@@ -199,7 +199,7 @@ class ComposedEvent(PrivacyEvent, frozen=True, tag="composed"):
         return total
 
 
-# What may be charged, and lie in a ledger.
+# Events that may be charged, and lie in a ledger.
 Event = (
     GaussianEvent | PureEvent | ApproximateEvent | SelectionEvent | NonPrivateEvent | ComposedEvent
 )

@@ -29,7 +29,7 @@ MIN_BLOCK_ROWS = 128
 # 100 rows KDPPCA took 3.4 s for 3.8, DPGauss .61 for .66, on 1e5 x 100 KDPPCA .37 for .43; longer
 # ones gained nothing more.
 BLOCKS_AT_ONCE = 2
-# Of rows with few columns, several spans are as long as one block: on 1e6 x 10 rows PrivatePCA took
+# Several spans of rows with few columns are as long as one block: on 1e6 x 10 rows PrivatePCA took
 # .43 s for .72 with two threads, and .53 for .60 with one. Numbers per record take room as well, so
 # no row counts as less than that many columns.
 LEAST_COLUMNS = 8

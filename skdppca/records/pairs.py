@@ -35,7 +35,7 @@ MAX_COMPLETE = 2**17
 # A squared distance below this share of the squares it is the difference of is computed anew.
 CANCELLATION = 2.0**-13
 
-# The same for cyclic pairs, which may be of more records: what is summed is at most its inverse.
+# Likewise for cyclic pairs, which may be of more records: what is summed is at most its inverse.
 NEAR = 2.0**-4
 
 # Rows of a block of complete pairs, a few squares of which stay in a core's cache.

@@ -15,7 +15,7 @@ LONGEST = 2000
 # Characters of a title, which has room for three lines.
 LONGEST_TITLE = 300
 
-# What can make the figures of a report untrue although all of its checks pass.
+# Questions on facts that make the figures of a report untrue although all of its checks pass.
 HAZARDS = {
     "fitted_before": (
         "Was anything fitted on these data before (a scaler, an imputer, a selection of columns "

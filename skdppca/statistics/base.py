@@ -35,7 +35,7 @@ class Statistic(Kind, ABC):
         """True if totals of disjoint subsets of the records add up; sums over pairs do not."""
         return True
 
-    # Whether `total` needs to know of the records how many there are, and nothing else.
+    # True if `total` needs the number of records, and nothing else of them.
     counts_only: ClassVar[bool] = False
 
     # The norm of the sensitivity: 2 (Frobenius) for Gaussian noise, 1 for Laplace noise. Of a

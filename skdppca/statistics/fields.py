@@ -28,7 +28,7 @@ MAX_ENTRIES = 2**26
 # Cells of a histogram.
 MAX_EDGES = 10_000
 
-# How far rows may be from orthonormal.
+# Largest distance of rows from orthonormal.
 ORTHONORMAL = 1e-9
 
 

@@ -33,7 +33,7 @@ from .fields import Constant, DirectionVector, OrthonormalRows, OtherOrthonormal
 class _AroundCentre(Measure):
     centre: Vector
 
-    # Whether a group's number is a sum over its rows.
+    # True if a group's number is a sum over its rows.
     adds_rows: ClassVar[bool] = True
 
     def error(self, layout: Layout) -> float:

@@ -58,3 +58,10 @@ def test_a_circle_by_way_of_a_third_room_is_one():
 )
 def test_fragments_open_a_paragraph_or_an_entry(docstring, fragments):
     assert check.fragments_of(docstring) == fragments
+
+
+def test_a_comment_that_opens_with_a_riddle_is_found_by_its_first_line(tmp_path):
+    (tmp_path / "skdppca").mkdir()
+    source = "# What it is.\n# As a whole.\nx = 1\n    # Of all.\ny = 2  # How far\n#: Those\n"
+    (tmp_path / "skdppca" / "module.py").write_text(source)
+    assert list(check.comments(tmp_path)) == ["What it is.", "Of all."]

@@ -106,7 +106,7 @@ def geometric(ratio: float, n_steps: int) -> np.ndarray:
 # An infinite learning rate moves by this: divisors stay positive.
 LEAST_UNIT = float(np.finfo(np.float64).tiny)
 
-# What a step answers: the columns of W and of its prediction C, as rows, to the noisy mean.
+# A step: takes the columns of W and of its prediction C, as rows, and returns the noisy mean.
 PrivateMean = Callable[[np.ndarray, np.ndarray], Gradient]
 
 

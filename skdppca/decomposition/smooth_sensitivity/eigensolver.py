@@ -282,7 +282,7 @@ class EigensolverConstants:
     # with a row, over d.
     most_products: int = 200
     most_rows: int = 2
-    # What a product with a unit vector may err by; else sparse rows are read as dense ones.
+    # Largest error of a product with a unit vector; else sparse rows are read as dense ones.
     most_error: float = 0.02
 
 

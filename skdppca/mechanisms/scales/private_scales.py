@@ -50,8 +50,7 @@ class SquareConstants:
 
 SQUARES = SquareConstants()
 
-# What features are divided by whose squares are not asked about: the largest number that a question
-# holds.
+# Divisor of features whose squares are not asked about: the largest number that a question holds.
 OTHERS = LARGEST
 
 
@@ -180,7 +179,7 @@ def exact_scales(data: PrivateData, located: bool, private: np.ndarray) -> Scale
     variance = total(lambda x, j: (x - location[j]) ** 2) / n
     if not np.isfinite(variance[private]).all():
         raise ValueError("X holds values too large to be squared; scale it down")
-    # What rounding leaves of no variance at all, as in scikit-learn's StandardScaler.
+    # Rounding leaves this much of no variance at all, as in scikit-learn's StandardScaler.
     u = np.finfo(np.float64).eps
     constant = variance <= n * u * variance + (n * u * location) ** 2
     return Scales(

@@ -41,7 +41,7 @@ FLAGS = (-1.0, 1.0)
 class ZoomConstants:
     """When cells are looked at closer, and what counts there. Tuned with `ScaleConstants`."""
 
-    # What a round about all features costs; the most rounds; the most intervals within each other.
+    # Cost of a round about all features; the most rounds; the most intervals within each other.
     round: Share = Share(14.0, 0.01, 0.1)
     most_rounds: int = 14
     most_levels: int = 7
@@ -50,12 +50,12 @@ class ZoomConstants:
     # given sds of that, are seen nowhere. Noise alone reaches 5 sds once in 3 million times.
     most_nowhere: float = 0.03
     nowhere_sds: float = 5.0
-    # The same cells are asked about again, up to this number of looks, if more than these sds are.
-    # By as many, two cells must have ceased to hold what they had held, if two cells still hold
-    # nearly all values at the last level.
+    # Cells are asked about again, up to this number of looks, if values beyond these sds are seen
+    # nowhere. By as many, two cells must have ceased to hold what they had held, if two cells still
+    # hold nearly all values at the last level.
     unclear_sds: float = 2.5
     most_looks: int = 4
-    # What a round shows counts if it stands out, and is at least this share of the values.
+    # A finding of a round counts if it stands out, and is at least this share of the values.
     least_found: float = 0.6
     # Values that are seen nowhere are taken to be fewer than they seem by this number of sds, and
     # this number of half intervals from the mean.
